@@ -1,0 +1,135 @@
+#!/bin/sh
+# One entry for everything; a machine with nothing but git can run it. ./do help lists the verbs.
+set -eu
+cd "$(dirname "$0")"
+jobs=$(nproc 2>/dev/null || echo 2)
+
+PACKAGES_BUILD="gcc libc6-dev cmake ninja-build pkg-config libcurl4-openssl-dev libjansson-dev libyaml-dev libssl-dev
+libcmocka-dev uthash-dev python3 python3-yaml"
+PACKAGES_CHECK="clang clang-format lld ccache"
+
+usage() {
+    cat <<'TEXT'
+usage: ./do VERB [options]
+
+  demo [--check]   build, then place the article's example and walk its story; --check ends with 0 only if
+                   every promise held
+  test             build with gcc and run the whole fast suite
+  lint             the gates alone: floors, banned calls, sizes, format, CRDs
+  sanitize         the suite under gcc ASan+UBSan
+  clang            the suite built by clang
+  fuzz [SECONDS]   every fuzzer for SECONDS (default 30) over its kept corpus
+  bench            print the figures
+  clean            remove build/
+  help             this text
+TEXT
+}
+
+say() { printf '%s\n' "== $*"; }
+
+# Installs the named Debian packages that are missing: as root, through sudo, or by telling the one line to run.
+need() {
+    missing=""
+    for package in "$@"; do
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+    done
+    [ -n "$missing" ] || return 0
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "./do: this needs Debian 12 or later; install by hand:$missing" >&2
+        exit 1
+    fi
+    if [ "$(id -u)" = 0 ]; then
+        sudo=""
+    elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+        sudo="sudo"
+    else
+        echo "./do: packages are missing; run this once, then ./do again:" >&2
+        echo "  sudo apt-get update && sudo apt-get install -y --no-install-recommends$missing" >&2
+        exit 1
+    fi
+    say "installing:$missing"
+    log=$(mktemp)
+    if ! { $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq \
+        --no-install-recommends $missing; } >"$log" 2>&1; then
+        tail -20 "$log" >&2
+        exit 1
+    fi
+    rm -f "$log"
+}
+
+# Configures and builds one preset.
+build() {
+    # shellcheck disable=SC2086
+    need $PACKAGES_BUILD
+    cmake --preset "$1" >"build-$1.log" 2>&1 || { cat "build-$1.log" >&2; rm -f "build-$1.log"; exit 1; }
+    rm -f "build-$1.log"
+    ninja -C "build/$1" -j "$jobs"
+}
+
+suite() {
+    say "$1"
+    build "$1"
+    ctest --test-dir "build/$1" --output-on-failure -j "$jobs"
+}
+
+check_tools() {
+    # shellcheck disable=SC2086
+    need $PACKAGES_CHECK
+}
+
+verb=${1:-help}
+[ $# -eq 0 ] || shift
+case "$verb" in
+demo)
+    build gcc-release
+    exec python3 tests/cli/demo.py build/gcc-release/kubectl-bulkhead "$@"
+    ;;
+test)
+    suite gcc-release
+    ;;
+lint)
+    check_tools
+    # shellcheck disable=SC2086
+    need $PACKAGES_BUILD
+    for check in tests/lint/*.py; do python3 "$check"; done
+    ;;
+sanitize)
+    suite gcc-asan
+    ;;
+clang)
+    check_tools
+    suite clang-release
+    ;;
+fuzz)
+    check_tools
+    need libclang-rt-dev
+    build fuzz
+    for fuzzer in build/fuzz/fuzz_*; do
+        [ -x "$fuzzer" ] && [ -f "$fuzzer" ] || continue
+        name=$(basename "$fuzzer")
+        mkdir -p "build/corpus/$name"
+        say "$name"
+        kept="tests/fuzz/corpus/$name"
+        [ -d "$kept" ] || kept=""
+        # shellcheck disable=SC2086
+        "$fuzzer" -max_total_time="${1:-30}" -print_final_stats=0 -verbosity=0 "build/corpus/$name" $kept
+    done
+    ;;
+bench)
+    build gcc-release
+    for bench in build/gcc-release/bench_*; do
+        [ -f "$bench" ] && [ -x "$bench" ] && "$bench"
+    done
+    ;;
+clean)
+    rm -rf build
+    ;;
+help | -h | --help)
+    usage
+    ;;
+*)
+    echo "./do: no such verb '$verb'" >&2
+    usage >&2
+    exit 2
+    ;;
+esac
