@@ -1,0 +1,82 @@
+#include "base/sha256.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void block(uint32_t hash[8], const uint8_t bytes[64]);
+
+/* clang-format off */
+static const uint32_t ROUND[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+};
+/* clang-format on */
+
+void sha256(const void *data, size_t size_bytes, uint8_t ret_digest[SHA256_SIZE_BYTES]) {
+    uint32_t hash[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    const uint8_t *bytes = data;
+    const size_t tail_bytes = size_bytes % 64;
+    uint8_t tail[128] = {0};
+
+    for (size_t at = 0; at + 64 <= size_bytes; at += 64)
+        block(hash, bytes + at);
+    /* The rest, a 1 bit, zeros, and the length in bits at the end of one or two blocks. */
+    const size_t padded_bytes = tail_bytes < 56 ? 64 : 128;
+    const uint64_t size_bits = (uint64_t)size_bytes * 8;
+
+    if (tail_bytes > 0)
+        memcpy(tail, bytes + (size_bytes - tail_bytes), tail_bytes);
+    tail[tail_bytes] = 0x80;
+    for (size_t i = 0; i < 8; i++)
+        tail[padded_bytes - 1 - i] = (uint8_t)(size_bits >> (8 * i));
+    for (size_t at = 0; at < padded_bytes; at += 64)
+        block(hash, tail + at);
+    for (size_t i = 0; i < SHA256_SIZE_BYTES; i++)
+        ret_digest[i] = (uint8_t)(hash[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+void sha256_name_suffix(const char *text, char ret_suffix[9]) {
+    uint8_t digest[SHA256_SIZE_BYTES];
+
+    sha256(text, strlen(text), digest);
+    snprintf(ret_suffix, 9, "%02x%02x%02x%02x", digest[0], digest[1], digest[2], digest[3]);
+}
+
+static uint32_t turn(uint32_t x, int bits) {
+    return x >> bits | x << (32 - bits);
+}
+
+static void block(uint32_t hash[8], const uint8_t bytes[64]) {
+    uint32_t w[64], v[8];
+
+    for (size_t i = 0; i < 16; i++)
+        w[i] = (uint32_t)bytes[4 * i] << 24 | (uint32_t)bytes[4 * i + 1] << 16 |
+               (uint32_t)bytes[4 * i + 2] << 8 | bytes[4 * i + 3];
+    for (size_t i = 16; i < 64; i++) {
+        const uint32_t s0 = turn(w[i - 15], 7) ^ turn(w[i - 15], 18) ^ w[i - 15] >> 3;
+        const uint32_t s1 = turn(w[i - 2], 17) ^ turn(w[i - 2], 19) ^ w[i - 2] >> 10;
+
+        w[i] = w[i - 16] + s0 + w[i - 7] + s1;
+    }
+    memcpy(v, hash, sizeof(v));
+    for (size_t i = 0; i < 64; i++) {
+        const uint32_t s1 = turn(v[4], 6) ^ turn(v[4], 11) ^ turn(v[4], 25);
+        const uint32_t s0 = turn(v[0], 2) ^ turn(v[0], 13) ^ turn(v[0], 22);
+        const uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
+        const uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
+        const uint32_t t1 = v[7] + s1 + choice + ROUND[i] + w[i];
+
+        memmove(v + 1, v, 7 * sizeof(v[0]));
+        v[4] += t1;
+        v[0] = t1 + s0 + majority;
+    }
+    for (size_t i = 0; i < 8; i++)
+        hash[i] += v[i];
+}
