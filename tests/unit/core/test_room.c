@@ -258,16 +258,26 @@ static void test_toleration_rows(void **state) {
         struct room_taint taint;
         bool want;
     } rows[] = {
-        {"Exists, no key, no effect: everything", {0, 0, ROOM_EFFECT_ANY, true}, {5, 6, ROOM_NO_EXECUTE}, true},
-        {"Exists, no key, one effect", {0, 0, ROOM_NO_SCHEDULE, true}, {5, 6, ROOM_NO_EXECUTE}, false},
-        {"Equal, no key: not valid", {0, 0, ROOM_EFFECT_ANY, false}, {5, 0, ROOM_NO_EXECUTE}, false},
-        {"Equal, same", {5, 6, ROOM_NO_SCHEDULE, false}, {5, 6, ROOM_NO_SCHEDULE}, true},
-        {"Equal, no effect", {5, 6, ROOM_EFFECT_ANY, false}, {5, 6, ROOM_NO_EXECUTE}, true},
-        {"Equal, other value", {5, 7, ROOM_EFFECT_ANY, false}, {5, 6, ROOM_NO_EXECUTE}, false},
-        {"Equal, both values empty", {5, 0, ROOM_EFFECT_ANY, false}, {5, 0, ROOM_NO_EXECUTE}, true},
-        {"Exists, value does not count", {5, 0, ROOM_EFFECT_ANY, true}, {5, 6, ROOM_NO_SCHEDULE}, true},
-        {"Exists, other key", {4, 0, ROOM_EFFECT_ANY, true}, {5, 6, ROOM_NO_SCHEDULE}, false},
-        {"PreferNoSchedule toleration, hard taint", {5, 6, ROOM_PREFER_NO_SCHEDULE, false}, {5, 6, ROOM_NO_SCHEDULE}, false},
+        {"Exists, no key, no effect: everything",
+         {0, 0, ROOM_EFFECT_ANY, true}, {5, 6, ROOM_NO_EXECUTE}, true},
+        {"Exists, no key, one effect",
+         {0, 0, ROOM_NO_SCHEDULE, true}, {5, 6, ROOM_NO_EXECUTE}, false},
+        {"Equal, no key: not valid",
+         {0, 0, ROOM_EFFECT_ANY, false}, {5, 0, ROOM_NO_EXECUTE}, false},
+        {"Equal, same",
+         {5, 6, ROOM_NO_SCHEDULE, false}, {5, 6, ROOM_NO_SCHEDULE}, true},
+        {"Equal, no effect",
+         {5, 6, ROOM_EFFECT_ANY, false}, {5, 6, ROOM_NO_EXECUTE}, true},
+        {"Equal, other value",
+         {5, 7, ROOM_EFFECT_ANY, false}, {5, 6, ROOM_NO_EXECUTE}, false},
+        {"Equal, both values empty",
+         {5, 0, ROOM_EFFECT_ANY, false}, {5, 0, ROOM_NO_EXECUTE}, true},
+        {"Exists, value does not count",
+         {5, 0, ROOM_EFFECT_ANY, true}, {5, 6, ROOM_NO_SCHEDULE}, true},
+        {"Exists, other key",
+         {4, 0, ROOM_EFFECT_ANY, true}, {5, 6, ROOM_NO_SCHEDULE}, false},
+        {"PreferNoSchedule toleration, hard taint",
+         {5, 6, ROOM_PREFER_NO_SCHEDULE, false}, {5, 6, ROOM_NO_SCHEDULE}, false},
     };
     // clang-format on
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
