@@ -10,6 +10,9 @@
  *            next to nothing never gives endless room. Every pod takes one of ROOM_PODS; a resource
  *            that a shape does not ask for does not bound it.
  * Ownership: the caller owns struct room_table; node and shape structs are copied.
+ * Waiting:   an assigned pod that no node can take stays pending and bounds no other shape: the
+ *            child's scheduler would let the smaller pod pass, too. room_settle() charges it once
+ *            a node can take it.
  * Order:     equally free nodes are charged in the order of their slots. A caller that wants the
  *            same charge after a restart fills slots in ascending order of node name.
  */

@@ -320,6 +320,27 @@ static void test_limits(void **state) {
     room_table_done(&table);
 }
 
+static void test_waiting_pod_takes_the_new_node(void **state) {
+    (void)state;
+    struct room_table table = {0};
+    struct room_shape large = shape_of(3000, 0), small = shape_of(1000, 0);
+    struct room_node node = node_of(2000, 0, 110), added = node_of(4000, 0, 110);
+
+    room_table_init(&table, 1, (const int32_t[]){2}, 2);
+    room_shape_set(&table, 0, &small);
+    room_shape_set(&table, 1, &large);
+    assert_int_equal(room_node_set(&table, 0, 0, &node), 0);
+    assert_int_equal(room_reserve(&table, 1, 0, 1), 0);
+    assert_int_equal(room_of(&table, 0, 0), 2);
+    assert_int_equal(room_of(&table, 1, 0), 0);
+    assert_int_equal(room_node_set(&table, 0, 1, &added), 1); /* owes a settle */
+    room_settle(&table, 0);
+    assert_int_equal(room_of(&table, 1, 0), 0);
+    assert_int_equal(room_of(&table, 0, 0), 3);
+    assert_int_equal(room_node_set(&table, 0, 0, NULL), 1); /* its charge is judged again */
+    room_table_done(&table);
+}
+
 static void test_elastic(void **state) {
     (void)state;
     struct room_table table = {0};
@@ -432,6 +453,7 @@ int main(void) {
         cmocka_unit_test(test_toleration_rows),
         cmocka_unit_test(test_ids_bound),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_waiting_pod_takes_the_new_node),
         cmocka_unit_test(test_elastic),
         cmocka_unit_test(MZ_006_full_child_gets_no_new_pod),
         cmocka_unit_test(MZ_007_absent_and_zero_bounds),
