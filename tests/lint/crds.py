@@ -15,6 +15,8 @@ except ImportError:
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
 EITHER = "x-kubernetes-int-or-string"
 MAY_PRESERVE = {"AppDefinition": {".spec.workload.spec"}}
+# Kept as given by the reader; the schema alone looks inside.
+OPAQUE = (".spec.autoscaling.metrics", ".spec.autoscaling.behavior")
 # Worst case of one rule, in element visits: well below the server's 10,000,000 a rule.
 VISITS_MAX = 100_000
 
@@ -135,6 +137,22 @@ def documented(crd, schema):
         yield from faults_of(yaml.safe_load(example[1]), schema, "example")
 
 
+def C72_reader_and_schema_know_the_same_fields(crd, schema):
+    source = pathlib.Path("src/api", crd["spec"]["names"]["singular"] + ".c")
+    table = re.search(r"known\[\] = \{(.*?)NULL", source.read_text(), re.S) if source.exists() else None
+    if not table:
+        yield "", f"{source} has no table of known fields"
+        return
+    known = {"." + name for name in re.findall(r'"([^"]+)"', table[1]) if name.startswith("spec.")}
+    there = {path for path, _ in nodes(schema) if path.startswith(".spec.") and not path.endswith(("[]", "{}"))}
+    for path in sorted(known - there):
+        yield path, f"is read by {source} and not in the schema"
+    for path in sorted(there - known):
+        parent = re.sub(r"(\[\])?\.\w+$", "", path)
+        if not parent.startswith(OPAQUE):
+            yield path, f"is refused by {source}"
+
+
 def fits_type(value, node):
     number = isinstance(value, int) and not isinstance(value, bool)
     if node.get(EITHER):
@@ -178,7 +196,8 @@ def faults_of(value, node, path):
 
 
 CHECKS = (C72_every_node_is_typed, C72_nothing_unknown_is_kept, C73_everything_is_bounded,
-          C73_rules_are_cheap_and_name_a_remedy, C75_columns_and_subresources, documented)
+          C73_rules_are_cheap_and_name_a_remedy, C72_reader_and_schema_know_the_same_fields,
+          C75_columns_and_subresources, documented)
 
 
 def main():
