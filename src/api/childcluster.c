@@ -129,7 +129,7 @@ static int read_elastic(const struct fields *capacity, struct childcluster *clus
     if ((json_array_size(list) > 0) != (cluster->capacity == CHILDCLUSTER_ELASTIC))
         return err_set(err, ERR_INVALID,
                        "spec.capacity.zones: goes with mode Elastic; list each zone's max there, "
-                       "or write mode: Nodes and leave zones out");
+                       "or write mode: Observed and leave zones out");
     if (json_array_size(list) == 0)
         return 0;
     cluster->elastic = str_alloc(json_array_size(list), sizeof(*cluster->elastic));
@@ -156,7 +156,7 @@ static int read_elastic(const struct fields *capacity, struct childcluster *clus
 }
 
 static int read_capacity(const struct fields *spec, struct childcluster *cluster, struct err *err) {
-    static const char *const modes[] = {"Nodes", "Elastic", NULL};
+    static const char *const modes[] = {"Observed", "Elastic", NULL};
     struct fields capacity;
     int mode = 0;
     int r;

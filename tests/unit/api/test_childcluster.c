@@ -76,7 +76,7 @@ static void childcluster_refuses(void **state) {
         {BASE ", \"lifecycle\": \"Gone\"", "Active, Cordoned, Draining, Lost"},
         {BASE ", \"allowedNamespaces\": [\"kube-system\"]", "belongs to Kubernetes"},
         {BASE ", \"capacity\": {\"mode\": \"Elastic\"}", "goes with mode Elastic"},
-        {BASE ", \"capacity\": {\"zones\": [{\"zone\": \"a\", \"max\": 1}]}", "mode: Nodes"},
+        {BASE ", \"capacity\": {\"zones\": [{\"zone\": \"a\", \"max\": 1}]}", "mode: Observed"},
         {BASE ", \"capacity\": {\"mode\": \"Elastic\", \"zones\": [{\"zone\": \"a\"}]}",
          "spec.capacity.zones[0].max: missing"},
         {BASE ", \"zoneMap\": [{\"value\": \"1\", \"zone\": \"a\"}, {\"value\": \"1\", \"zone\": "
