@@ -138,6 +138,7 @@ static void read_cell(struct topology_plan *plan, int32_t c, int64_t *most) {
     *left -= stays;
     plan->have[c] = stays;
     zone->kept += stays;
+    zone->weight += limit;
     /* marker holds the cluster's cap less what is frozen there: the most one cell may hold */
     const int32_t cap = plan->marker[cell->cluster];
     zone->room_over_cap = zone->room_over_cap || limit > (cap > 0 ? cap : 0);
@@ -163,8 +164,11 @@ static void read_cells(struct topology_plan *plan) {
         int64_t most = zone->frozen;
 
         zone->kept = zone->frozen;
+        zone->weight = zone->frozen;
         for (int32_t i = zone->first; i < zone->first + zone->count; i++)
             read_cell(plan, plan->order[i], &most);
+        if (zone->weight > INT32_MAX)
+            zone->weight = INT32_MAX;
         if (most > cap) {
             zone->room_over_cap = true;
             most = cap;

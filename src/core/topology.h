@@ -19,7 +19,7 @@
 enum topology_spread {
     TOPOLOGY_BALANCED, /* as even as room and caps allow (water-filling) */
     TOPOLOGY_EQUAL,    /* zones differ by at most one, or it is a named failure */
-    TOPOLOGY_CAPACITY, /* highest averages (Webster) by free room within caps */
+    TOPOLOGY_CAPACITY, /* highest averages (Webster) by room, present included, within caps */
 };
 
 enum topology_when_short {
@@ -131,7 +131,8 @@ int32_t topology_cap(int32_t replicas, int32_t percent);
 uint64_t topology_scratch_bytes(int32_t zone_count, int32_t cluster_count, int32_t cell_count);
 
 /* Decides. scratch: topology_scratch_bytes() bytes, 8-aligned, content meaningless before and
- * after. Returns 0; or ERR_INVALID, with *ret untouched, for an input outside the bounds above. */
+ * after. Returns 0; or ERR_INVALID, with *ret untouched, for an input outside the bounds above, a
+ * cluster with two cells in one zone, or more than twice TOPOLOGY_REPLICAS_MAX present. */
 int topology_decide(const struct topology_input *in, void *scratch, struct topology_result *ret);
 
 /* CamelCase names for statuses; an unknown value gives "Unknown". Static storage. */

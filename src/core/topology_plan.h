@@ -10,6 +10,7 @@
 #include "core/topology.h"
 
 struct topology_zone_plan {
+    int64_t weight; /* free room and what is present, before caps; at most INT32_MAX */
     int32_t first;  /* its cells are order[first] .. order[first + count - 1] */
     int32_t count;  /* cells */
     int32_t frozen; /* held by frozen cells */

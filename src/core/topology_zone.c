@@ -1,6 +1,6 @@
 #include "core/topology_plan.h"
 
-#define WEBSTER_SHIFT 20
+#define WEBSTER_SHIFT 40
 
 static int32_t clamp(int64_t value, int32_t low, int32_t high) {
     if (value < low)
@@ -94,7 +94,9 @@ static int32_t at_level(const struct topology_plan *plan, const struct topology_
                         int64_t level) {
     if (plan->in->policy.spread != TOPOLOGY_CAPACITY)
         return clamp(level, zone->low, zone->high);
-    return clamp((zone->most * level + (1 << (WEBSTER_SHIFT - 1))) >> WEBSTER_SHIFT, zone->low,
+    const __int128 half = (__int128)1 << (WEBSTER_SHIFT - 1);
+
+    return clamp((int64_t)((zone->weight * (__int128)level + half) >> WEBSTER_SHIFT), zone->low,
                  zone->high);
 }
 
@@ -112,8 +114,8 @@ static bool before(const struct topology_plan *plan, int32_t a, int32_t b) {
     const struct topology_zone_plan *y = &plan->zones[b];
 
     if (plan->in->policy.spread == TOPOLOGY_CAPACITY) {
-        const int64_t left = (int64_t)x->most * (2 * (int64_t)y->share + 1);
-        const int64_t right = (int64_t)y->most * (2 * (int64_t)x->share + 1);
+        const int64_t left = x->weight * (2 * (int64_t)y->share + 1);
+        const int64_t right = y->weight * (2 * (int64_t)x->share + 1);
 
         if (left != right)
             return left > right;
@@ -131,7 +133,7 @@ static bool before(const struct topology_plan *plan, int32_t a, int32_t b) {
 static void fill(struct topology_plan *plan, int64_t total) {
     const bool webster = plan->in->policy.spread == TOPOLOGY_CAPACITY;
     int64_t low = 0;
-    int64_t high = webster ? (int64_t)TOPOLOGY_REPLICAS_MAX << WEBSTER_SHIFT : total;
+    int64_t high = webster ? total << WEBSTER_SHIFT : total;
 
     while (low < high) { /* the highest level whose sum is not above total */
         const int64_t middle = low + (high - low + 1) / 2;
