@@ -420,6 +420,9 @@ static struct reflector_out wait_until(struct reflector *r, enum want want, bool
     /* A watch-list that failed falls back to one list; a later relist may try it again. */
     if (want == WANT_LIST && r->phase == WATCHING && r->config.watch_list && !r->unset)
         want = WANT_FILL;
+    /* Without a version to resume at, deletes in the gap would be missed. */
+    if (want == WANT_WATCH && r->synthetic)
+        want = WANT_LIST;
     store_free(r->side);
     r->side = NULL;
     free(r->next_page);
