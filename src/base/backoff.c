@@ -31,8 +31,6 @@ int64_t bucket_reserve_ms(struct bucket *bucket, int64_t now_ms) {
             bucket->tokens_milli = full_milli;
         else
             bucket->tokens_milli += passed_ms * bucket->rate_per_s;
-        if (bucket->tokens_milli > full_milli)
-            bucket->tokens_milli = full_milli;
         bucket->seen_ms = now_ms;
     }
     bucket->tokens_milli -= 1000;
