@@ -32,6 +32,7 @@ struct world {
     struct change log[LOG_COUNT];
     int log_count;
     struct object told[KEY_COUNT]; /* what the handlers know */
+    int gone[KEY_COUNT];           /* the last uid they were told is deleted */
     const char *wrong;
     struct reflector *r;
     struct reflector_request request;
@@ -50,13 +51,18 @@ static bool chance(struct world *w, uint64_t permille) {
 
 static void tell(void *context, enum store_change change, const struct store_item *item) {
     struct world *w = context;
-    struct object *known = &w->told[atoi(item->key + 2)];
+    const int key = atoi(item->key + 2);
+    struct object *known = &w->told[key];
     const struct object object = {atoi(item->uid), atoi(item->rv)};
 
     if (change == STORE_ADD && known->uid != 0)
         w->wrong = "add of a known key";
     if (change != STORE_ADD && known->uid != object.uid)
         w->wrong = "update or delete of another uid";
+    if (change == STORE_ADD && object.uid <= w->gone[key])
+        w->wrong = "a deleted object came back";
+    if (change == STORE_DELETE)
+        w->gone[key] = object.uid;
     if (change == STORE_UPDATE && object.rv <= known->rv)
         w->wrong = "update that goes back";
     *known = change == STORE_DELETE ? (struct object){0, 0} : object;
