@@ -419,6 +419,42 @@ static void MZ_008_replan_in_a_full_cluster_moves_nothing(void **state) {
     }
 }
 
+/* In a zone: who holds the app there, then the most room, each within its cap. */
+static void clusters_of_a_zone_in_order(void **state) {
+    struct region r;
+
+    (void)state;
+    region_init(&r, "app", 10, 100);
+    r.in.policy.min_zones = 1;
+    r.in.policy.max_cluster_percent = 50;
+    region_cell(&r, "app", 0, 0, 0, 20);
+    region_cell(&r, "app", 0, 1, 1, 2);
+    region_cell(&r, "app", 0, 2, 0, 30);
+    region_decide(&r);
+    assert_int_equal(r.cell_results[1].replicas, 3);
+    assert_int_equal(r.cell_results[2].replicas, 5);
+    assert_int_equal(r.cell_results[0].replicas, 2);
+    assert_int_equal(r.ret.moves, 0);
+}
+
+/* Unnamed zones: the present first, then the richest, up to minZones; never an avoided one. */
+static void unnamed_zones_are_chosen(void **state) {
+    struct region r;
+
+    (void)state;
+    region_init(&r, "app", 6, 67);
+    region_cell(&r, "app", 0, 0, 0, 5);
+    region_cell(&r, "app", 1, 0, 2, 1);
+    region_cell(&r, "app", 2, 0, 0, 3);
+    region_cell(&r, "app", 3, 0, 0, 50);
+    r.zones[3].avoided = true;
+    region_decide(&r);
+    assert_int_equal(r.zone_results[0].replicas, 3);
+    assert_int_equal(r.zone_results[1].replicas, 3);
+    assert_int_equal(r.zone_results[2].reason, TOPOLOGY_UNUSED);
+    assert_int_equal(r.zone_results[3].reason, TOPOLOGY_UNUSED);
+}
+
 static void invalid_inputs_leave_the_result_alone(void **state) {
     struct region r;
 
@@ -459,6 +495,8 @@ int main(void) {
         cmocka_unit_test(MZ_004_minimums_do_not_bend_the_ratio),
         cmocka_unit_test(MZ_005_caps_that_round_short_are_named),
         cmocka_unit_test(MZ_008_replan_in_a_full_cluster_moves_nothing),
+        cmocka_unit_test(clusters_of_a_zone_in_order),
+        cmocka_unit_test(unnamed_zones_are_chosen),
         cmocka_unit_test(invalid_inputs_leave_the_result_alone),
     };
 
