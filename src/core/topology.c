@@ -325,7 +325,11 @@ int topology_decide(const struct topology_input *in, void *scratch, struct topol
     topology_zone_extend(&plan, in->policy.replicas);
     topology_zone_divide(&plan);
     place(&plan);
-
+    for (int32_t z = 0; z < in->zone_count; z++)
+        placed += plan.zones[z].share;
+    if (placed < in->policy.replicas && in->policy.max_cluster_percent < 100)
+        topology_owed_place(&plan, (int32_t)(in->policy.replicas - placed));
+    placed = 0;
     for (int32_t z = 0; z < in->zone_count; z++)
         placed += plan.zones[z].share;
     ret->block = placed < in->policy.replicas ? find_block(&plan) : TOPOLOGY_PLACED;

@@ -20,6 +20,7 @@ struct topology_zone_plan {
     int32_t low;    /* bounds of this division */
     int32_t high;
     int32_t share; /* replicas given by the division */
+    int32_t via;   /* of topology_owed.c: the cell through which it is reached */
     bool room_over_cap;
     bool room_frozen;
     bool wanted;
@@ -57,5 +58,10 @@ void topology_cell_shrink(struct topology_plan *plan, int32_t zone);
 
 /* Gives the zone's open cells replicas until it has its share; returns what did not fit. */
 int32_t topology_cell_grow(struct topology_plan *plan, int32_t zone);
+
+#define TOPOLOGY_OWED_ROUNDS 256 /* exchanges tried for one decision */
+
+/* Places up to owed replicas by exchanges between zones that share clusters at their caps. */
+void topology_owed_place(struct topology_plan *plan, int32_t owed);
 
 #endif

@@ -261,8 +261,16 @@ static void cluster_caps_hold(void **state) {
             p.in.policy.replicas = n;
             p.in.policy.max_zone_percent = 67;
             p.in.policy.max_cluster_percent = 50;
+            p.in.change = code % 2 ? TOPOLOGY_POLICY : TOPOLOGY_REPLICAS;
             decide(&p);
-            check_bounds(&p);
+            const int32_t placed = check_bounds(&p);
+            if (p.in.change == TOPOLOGY_POLICY) {
+                int32_t have[CELLS_MAX];
+                struct best best = {.placed = -1};
+
+                search(&p, have, 0, n, &best);
+                assert_int_equal(placed, best.placed);
+            }
             for (int k = 0; k < 2; k++)
                 assert_true(p.cell_results[k].replicas + p.cell_results[k + 2].replicas <=
                             topology_cap(n, 50));
