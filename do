@@ -19,7 +19,7 @@ usage: ./do VERB [options]
   sanitize         the suite under gcc ASan+UBSan
   clang            the suite built by clang
   fuzz [SECONDS]   every fuzzer for SECONDS (default 30) over its kept corpus
-  bench            print the figures
+  bench            print the figures and write docs/performance.md
   clean            remove build/
   help             this text
 TEXT
@@ -117,9 +117,23 @@ fuzz)
     ;;
 bench)
     build gcc-release
+    out=$(mktemp)
     for bench in build/gcc-release/bench_*; do
-        [ -f "$bench" ] && [ -x "$bench" ] && "$bench"
+        [ -f "$bench" ] && [ -x "$bench" ] || continue
+        "$bench" >"$out.one" || { cat "$out.one"; echo "./do: $bench failed" >&2; exit 1; }
+        tee -a "$out" <"$out.one"
     done
+    {
+        echo "# Performance"
+        echo
+        echo "Written by \`./do bench\` on $(nproc) cores of:$(sed -n 's/^model name[^:]*://p' /proc/cpuinfo | head -1)."
+        echo "One run on a shared machine: the times move with its load, so compare figures of one run only."
+        echo
+        echo '```'
+        cat "$out"
+        echo '```'
+    } >docs/performance.md
+    rm -f "$out" "$out.one"
     ;;
 clean)
     rm -rf build

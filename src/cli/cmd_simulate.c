@@ -25,6 +25,7 @@ struct options {
 
 static int simulate_run(int argc, char **argv);
 static int simulate(const struct options *options, struct err *err);
+static const char *shown_name(const char *path);
 static int load(const char *path, json_t **ret_root, struct err *err);
 static int read_app(struct scenario *scenario, const json_t *root, struct err *err);
 static int print_answer(const struct options *options, const struct scenario_problem *problem,
@@ -92,9 +93,9 @@ static int simulate_run(int argc, char **argv) {
         "Exit status: 0 everything placed, 1 bad input, 2 wrong usage, 3 replicas are owed or the "
         "last placement was kept.\n\n"
         "Example:\n"
-        "  kubectl bulkhead simulate -f app.yaml -i inventory.yaml\n"
-        "  kubectl bulkhead simulate -f app.yaml -i inventory.yaml -o yaml > placement.yaml\n"
-        "  kubectl bulkhead simulate -f bigger.yaml -i inventory.yaml -p placement.yaml -o wide",
+        "  simulate -f app.yaml -i room.yaml\n"
+        "  simulate -f app.yaml -i room.yaml -o yaml > last.yaml\n"
+        "  simulate -f bigger.yaml -i room.yaml -p last.yaml -o wide",
         NULL,
         NULL,
         NULL};
@@ -102,6 +103,7 @@ static int simulate_run(int argc, char **argv) {
     struct err err = {0};
 
     argp_err_exit_status = CMD_USAGE;
+    argv[0] = (char *)"kubectl bulkhead simulate"; /* what argp calls itself in its texts */
     if (argp_parse(&ARGP, argc, argv, 0, NULL, &options) != 0)
         return CMD_USAGE;
     if (!options.app || !options.inventory) {
@@ -132,15 +134,15 @@ static int simulate(const struct options *options, struct err *err) {
         (options->placement && (r = load(options->placement, &placement, err)) < 0))
         goto out;
     if ((r = read_app(&scenario, app, err)) < 0) {
-        err_wrap(err, r, "%s", options->app);
+        err_wrap(err, r, "%s", shown_name(options->app));
         goto out;
     }
     if ((r = scenario_read_inventory(&scenario, inventory, err)) < 0) {
-        err_wrap(err, r, "%s", options->inventory);
+        err_wrap(err, r, "%s", shown_name(options->inventory));
         goto out;
     }
     if (placement && (r = scenario_read_placement(&scenario, placement, err)) < 0) {
-        err_wrap(err, r, "%s", options->placement);
+        err_wrap(err, r, "%s", shown_name(options->placement));
         goto out;
     }
     if (!options->placement && !options->change_given)
@@ -156,6 +158,11 @@ out:
     scenario_problem_done(&problem);
     scenario_done(&scenario);
     return r;
+}
+
+/* How a file is called in an error: "-" says little at 3 a.m. */
+static const char *shown_name(const char *path) {
+    return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
 /* Reads a whole file, or stdin for "-", up to FILE_MAX_BYTES, as one YAML or JSON document. */
@@ -178,7 +185,7 @@ static int load(const char *path, json_t **ret_root, struct err *err) {
     if (r == 0)
         r = yaml_parse(text.data ? text.data : "", text.size_bytes, ret_root, err);
     str_done(&text);
-    return r < 0 ? err_wrap(err, r, "%s", path) : 0;
+    return r < 0 ? err_wrap(err, r, "%s", shown_name(path)) : 0;
 }
 
 /* Takes policy, zones and salt from an AppDefinition. */
