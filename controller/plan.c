@@ -1,0 +1,142 @@
+#include "controller/plan.h"
+
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void plan_done(struct plan *plan) {
+    if (!plan)
+        return;
+    for (int i = 0; i < plan->count; i++) {
+        for (int j = 0; j < plan->lanes[i].count; j++)
+            plan_step_done(&plan->lanes[i].steps[j]);
+        free(plan->lanes[i].steps);
+    }
+    free(plan->lanes);
+    *plan = (struct plan){0};
+}
+
+static struct plan_lane *lane_of(struct plan *plan, int target) {
+    for (int i = 0; i < plan->count; i++)
+        if (plan->lanes[i].target == target)
+            return &plan->lanes[i];
+    if (plan->count == plan->room_count) {
+        plan->room_count = plan->room_count ? plan->room_count * 2 : 4;
+        plan->lanes = str_resize(plan->lanes, (size_t)plan->room_count, sizeof *plan->lanes);
+    }
+    struct plan_lane *lane = &plan->lanes[plan->count++];
+
+    *lane = (struct plan_lane){.target = target, .priority = QUEUE_OBSERVE};
+    return lane;
+}
+
+struct plan_step *plan_add(struct plan *plan, int target, enum queue_lane priority,
+                           enum kube_verb verb, const struct url_target *where) {
+    struct plan_lane *lane = lane_of(plan, target);
+
+    if (lane->count == PLAN_STEPS_MAX) {
+        plan_again_at(plan, 1);
+        return NULL;
+    }
+    if (lane->count == lane->room_count) {
+        lane->room_count = lane->room_count ? lane->room_count * 2 : 4;
+        lane->steps = str_resize(lane->steps, (size_t)lane->room_count, sizeof *lane->steps);
+    }
+    if (priority < lane->priority)
+        lane->priority = priority;
+    struct plan_step *step = &lane->steps[lane->count++];
+
+    *step = (struct plan_step){
+        .verb = verb,
+        .group = str_dup(where->group),
+        .version = str_dup(where->version),
+        .resource = str_dup(where->resource),
+        .ns = str_dup(where->ns),
+        .name = str_dup(where->name),
+        .subresource = str_dup(where->subresource),
+    };
+    return step;
+}
+
+void plan_apply(struct plan *plan, int target, enum queue_lane priority,
+                const struct url_target *where, const char *manager, json_t *body) {
+    struct plan_step *step = plan_add(plan, target, priority, KUBE_APPLY, where);
+
+    if (step) {
+        step->manager = manager;
+        step->force = true;
+        step->body = json_dumps(body, JSON_COMPACT);
+        step->body_bytes = step->body ? strlen(step->body) : 0;
+    }
+    json_decref(body);
+}
+
+void plan_delete(struct plan *plan, int target, enum queue_lane priority,
+                 const struct url_target *where, const char *uid, const char *propagation) {
+    struct plan_step *step = plan_add(plan, target, priority, KUBE_DELETE, where);
+
+    if (!step)
+        return;
+    step->uid = str_dup(uid);
+    step->propagation = propagation;
+}
+
+void plan_again_at(struct plan *plan, int64_t due_ms) {
+    if (plan->again_at_ms == 0 || due_ms < plan->again_at_ms)
+        plan->again_at_ms = due_ms;
+}
+
+struct kube_call plan_step_call(const struct plan_step *step) {
+    return (struct kube_call){
+        .verb = step->verb,
+        .target =
+            {
+                .group = step->group,
+                .version = step->version,
+                .resource = step->resource,
+                .ns = step->ns,
+                .name = step->name,
+                .subresource = step->subresource,
+            },
+        .body = step->body,
+        .body_bytes = step->body_bytes,
+        .field_manager = step->manager,
+        .force = step->force,
+        .uid = step->uid,
+        .rv = step->rv,
+        .propagation = step->propagation,
+        .kind = HTTP_UNARY,
+    };
+}
+
+void plan_step_done(struct plan_step *step) {
+    free(step->group);
+    free(step->version);
+    free(step->resource);
+    free(step->ns);
+    free(step->name);
+    free(step->subresource);
+    free(step->body);
+    free(step->uid);
+    free(step->rv);
+    *step = (struct plan_step){0};
+}
+
+static uint64_t fold_text(uint64_t hash, const char *text) {
+    for (; text && *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return (hash ^ 0xff) * UINT64_C(0x100000001b3);
+}
+
+uint64_t plan_step_digest(const struct plan_step *step) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)step->verb;
+
+    hash = fold_text(hash, step->group);
+    hash = fold_text(hash, step->resource);
+    hash = fold_text(hash, step->ns);
+    hash = fold_text(hash, step->name);
+    hash = fold_text(hash, step->subresource);
+    hash = fold_text(hash, step->uid);
+    return fold_text(hash, step->body);
+}
