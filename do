@@ -5,7 +5,7 @@ cd "$(dirname "$0")"
 jobs=$(nproc 2>/dev/null || echo 2)
 
 PACKAGES_BUILD="gcc libc6-dev cmake ninja-build pkg-config libcurl4-openssl-dev libjansson-dev libyaml-dev libssl-dev
-libwebsockets-dev libcmocka-dev uthash-dev python3 python3-yaml"
+libwebsockets-dev libpcre2-dev libcmocka-dev uthash-dev python3 python3-yaml"
 PACKAGES_CHECK="clang clang-format lld ccache"
 
 usage() {

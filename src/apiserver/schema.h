@@ -69,4 +69,18 @@ int schema_validate(const struct schema *schema, const json_t *object,
 /* The OpenAPI it was made from; borrowed. */
 const json_t *schema_openapi(const struct schema *schema);
 
+/* What a built-in kind knows beyond its schema. Either may be NULL. */
+struct schema_extra {
+    void (*fill)(json_t *object); /* more defaults, called by schema_default() after its own */
+    void (*judge)(const json_t *object, struct schema_causes *causes); /* by schema_validate() */
+};
+
+/* Attaches it, which must outlive the schema. */
+void schema_extend(struct schema *schema, const struct schema_extra *extra);
+
+/* Counts one fault and keeps it if there is room; field and message are cut at their size. causes
+ * may be NULL. */
+void schema_cause_add(struct schema_causes *causes, const char *reason, const char *field,
+                      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
 #endif
