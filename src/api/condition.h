@@ -10,6 +10,7 @@
 #define BULKHEAD_API_CONDITION_H
 
 #include "base/err.h"
+#include "base/jsonpull.h"
 
 #include <jansson.h>
 #include <stdint.h>
@@ -32,6 +33,13 @@ struct condition {
     int64_t observed_generation;
 };
 
+/* What a cache needs of a condition in somebody else's object. */
+struct condition_seen {
+    enum condition_status status;
+    struct jsonpull_text reason; /* borrowed from the buffer; all-zero when absent */
+    int64_t changed_ms;          /* lastTransitionTime; 0: none */
+};
+
 /* Makes the list, an array, hold the condition. 1 if that changed anything, 0 if it held it. Other
  * entries, and fields of this one that we do not know, stay as they are. */
 int condition_set(json_t *conditions, const struct condition *condition, int64_t now_ms,
@@ -42,5 +50,10 @@ const json_t *condition_find(const json_t *conditions, const char *type);
 
 /* The status of this type; what is not there, or reads neither True nor False, is unknown. */
 enum condition_status condition_status(const json_t *conditions, const char *type);
+
+/* Reads the array that comes next in pull and fills *ret_seen from the entry of this type. 1 when
+ * there is one, 0 when not (*ret_seen is then kept). */
+int condition_read(struct jsonpull *pull, const char *type, struct condition_seen *ret_seen,
+                   struct err *err);
 
 #endif
