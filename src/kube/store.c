@@ -22,6 +22,7 @@ struct store {
 
 static void entry_clear(const struct store *store, struct entry *entry);
 static void entry_fill(struct entry *entry, const struct store_item *item);
+static void entry_swap_objects(struct entry *one, struct entry *two);
 static struct entry *entry_find(const struct store *store, const char *key);
 
 struct store *store_new(size_t max_items, void (*free_object)(void *object)) {
@@ -110,8 +111,9 @@ void store_diff(const struct store *before, const struct store *after, store_sin
     for (const struct entry *e = before->entries; e; e = e->hh.next)
         if (!entry_find(after, e->key))
             sink(context, STORE_DELETE, &e->item);
-    for (const struct entry *e = after->entries; e; e = e->hh.next) {
-        const struct store_item *old = store_get(before, e->key);
+    for (struct entry *e = after->entries; e; e = e->hh.next) {
+        struct entry *known = entry_find(before, e->key);
+        const struct store_item *old = known ? &known->item : NULL;
 
         if (old && strcmp(old->uid, e->uid) != 0) {
             sink(context, STORE_DELETE, old);
@@ -121,7 +123,16 @@ void store_diff(const struct store *before, const struct store *after, store_sin
             sink(context, STORE_ADD, &e->item);
         else if (strcmp(old->rv, e->rv) != 0)
             sink(context, STORE_UPDATE, &e->item);
+        else
+            entry_swap_objects(known, e);
     }
+}
+
+static void entry_swap_objects(struct entry *one, struct entry *two) {
+    void *object = one->item.object;
+
+    one->item.object = two->item.object;
+    two->item.object = object;
 }
 
 static void entry_fill(struct entry *entry, const struct store_item *item) {

@@ -53,7 +53,8 @@ size_t store_count(const struct store *store);
 size_t store_vanished(const struct store *before, const struct store *after);
 
 /* Tells what turns `before` into `after`, in no order of keys: a key that is gone is a delete, one
- * with a new uid a delete and then an add, one with another rv an update. Changes neither store. */
+ * with a new uid a delete and then an add, one with another rv an update. Of an unchanged item the
+ * objects change places, so that the one a handler was told of lives on in `after`. */
 void store_diff(const struct store *before, const struct store *after, store_sink sink,
                 void *context);
 

@@ -60,9 +60,12 @@ static void C37_new_uid_is_delete_then_add(void **state) {
     put(after, "n/moved", "3", "2");
     put(after, "n/again", "5", "2");
     put(after, "n/new", "6", "2");
+    const void *kept = store_get(before, "n/same")->object;
+
     store_diff(before, after, tell, NULL);
     assert_string_equal(told, "Dn/gone:1 Un/moved:3 Dn/again:4 An/again:5 An/new:6 ");
     assert_int_equal(store_vanished(before, after), 2);
+    assert_ptr_equal(store_get(after, "n/same")->object, kept);
     store_free(before);
     store_free(after);
     assert_int_equal(freed, 8);
