@@ -94,6 +94,12 @@ size_t store_count(const struct store *store) {
     return store ? HASH_COUNT(store->entries) : 0;
 }
 
+void store_each(const struct store *store,
+                void (*visit)(void *context, const struct store_item *item), void *context) {
+    for (const struct entry *e = store->entries; e; e = e->hh.next)
+        visit(context, &e->item);
+}
+
 size_t store_vanished(const struct store *before, const struct store *after) {
     size_t count = 0;
 

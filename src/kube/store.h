@@ -49,6 +49,10 @@ int store_remove(struct store *store, const char *key);
 /* Number of items; 0 for NULL. */
 size_t store_count(const struct store *store);
 
+/* Calls visit for each item, in no order of keys. It must not change the store. */
+void store_each(const struct store *store,
+                void (*visit)(void *context, const struct store_item *item), void *context);
+
 /* How many of the items of `before` have no item with the same key and uid in `after`. */
 size_t store_vanished(const struct store *before, const struct store *after);
 
