@@ -164,8 +164,7 @@ static void a_failure_holds_nothing(void **state) {
         "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"unschedulable\":\"yes\"}}",
         "{\"metadata\":{\"name\":\"n\"},\"status\":{\"allocatable\":{\"cpu\":\"x\"}}}",
         "{\"metadata\":{\"name\":\"n\"},\"status\":{\"conditions\":{}}}",
-        "{\"metadata\":{\"name\":\"n\"},\"status\":{\"addresses\":[{\"type\":\"InternalIP\","
-        "\"address\":\"node-7\"}]}}",
+        "{\"metadata\":{\"name\":\"n\"},\"status\":{\"addresses\":[{\"type\":7}]}}",
         "{\"metadata\":{\"name\":\"n\",\"labels\":{\"a\":\"b\"}}",
     };
     struct names *names = names_new(16);

@@ -118,6 +118,8 @@ static void the_request_is_the_schedulers(void **state) {
         {"a resource that nobody counts",
          "{\"containers\":[{\"resources\":{\"requests\":{\"example.com/fpga\":1}}},{}]}", 0, 0,
          true},
+        {"one at pod level", "{\"resources\":{\"requests\":{\"example.com/fpga\":1}}}", 0, 0, true},
+        {"one as overhead", "{\"overhead\":{\"example.com/fpga\":1}}", 0, 0, true},
         {"one in an init container",
          "{\"initContainers\":[{\"resources\":{\"requests\":"
          "{\"example.com/fpga\":1}}}]}",
@@ -210,6 +212,26 @@ static void a_failure_holds_nothing(void **state) {
             meta.generation != 9 || names_count(names) != 0 || !*err.msg)
             fail_msg("%s: %zu names", rows[i], names_count(names));
     }
+    names_free(names);
+}
+
+static void a_repeated_name_counts_once_and_last(void **state) {
+    struct names *names = names_new(4);
+    struct meta meta;
+    struct pod pod;
+
+    (void)state;
+    assert_int_equal(
+        read_text("{\"metadata\":{\"name\":\"n\",\"labels\":{\"bulkhead.dev/app\":\"a\","
+                  "\"bulkhead.dev/app\":\"b\"}},\"spec\":{\"nodeName\":\"c\","
+                  "\"nodeName\":null}}",
+                  names, &meta, &pod, NULL),
+        0);
+    assert_string_equal(pod.app, "b");
+    assert_null(pod.node);
+    assert_int_equal(names_count(names), 1);
+    pod_done(&pod, names);
+    assert_int_equal(names_count(names), 0);
     names_free(names);
 }
 
@@ -494,6 +516,7 @@ int main(void) {
         cmocka_unit_test(the_request_is_the_schedulers),
         cmocka_unit_test(a_terminal_pod_takes_nothing),
         cmocka_unit_test(a_failure_holds_nothing),
+        cmocka_unit_test(a_repeated_name_counts_once_and_last),
         cmocka_unit_test(a_full_table_of_names_is_to_be_retried),
         cmocka_unit_test(random_pods_read_as_jansson_reads_them),
         cmocka_unit_test(amounts_beyond_the_struct_stay_at_its_limit),

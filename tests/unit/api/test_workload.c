@@ -117,8 +117,7 @@ static void a_failure_holds_nothing(void **state) {
         "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"paused\":1}}",
         "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"ordinals\":{\"start\":-1}}}",
         "{\"metadata\":{\"name\":\"n\"},\"status\":{\"readyReplicas\":true}}",
-        "{\"metadata\":{\"name\":\"n\"},\"status\":{\"currentRevision\":\"a\",\"updateRevision\":1}"
-        "}",
+        "{\"metadata\":{\"name\":\"n\"},\"status\":{\"updateRevision\":\"a\",\"replicas\":-1}}",
         "{\"metadata\":{\"name\":\"n\"},\"status\":{\"currentRevision\":\"a\"}",
     };
     struct names *names = names_new(16);
