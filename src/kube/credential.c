@@ -188,15 +188,19 @@ static void renew_pair(struct credential *c, int64_t now_ms, struct credential_s
     c->pair_refused = false;
 }
 
+/* A pod without ca.crt trusts the system's store: that the file is absent is then no problem. */
 static void renew_ca(struct credential *c, int64_t now_ms, struct credential_step *step) {
+    struct err err = {0};
     char *fresh = NULL;
+    const int r = keyfile_load(c->login->ca_file, KEYFILE_CERTIFICATES, &fresh, &err);
+    const bool absent = r == ERR_NOTFOUND && !c->ca_pem;
 
-    if (keyfile_load(c->login->ca_file, KEYFILE_CERTIFICATES, &fresh, &step->problem) < 0) {
-        c->ca_timer.due_ms = now_ms + CREDENTIAL_RETRY_MS;
-        return;
-    }
-    c->ca_timer.due_ms = now_ms + CREDENTIAL_FILE_PERIOD_MS;
-    step->ca = replace(&c->ca_pem, &fresh);
+    c->ca_timer.due_ms =
+        now_ms + (r < 0 && !absent ? CREDENTIAL_RETRY_MS : CREDENTIAL_FILE_PERIOD_MS);
+    if (r >= 0)
+        step->ca = replace(&c->ca_pem, &fresh);
+    else if (!absent)
+        step->problem = err;
 }
 
 /* Wall time may be set while we wait: it is looked at once a minute at least. */

@@ -35,14 +35,19 @@ static inline int tempfolder_remove(void **state) {
     return nftw(tempfolder, tempfolder_unlink, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The path of a file in it; valid until the 8th call after this one. */
+/* The path of a file in it; valid until the program ends, for up to 32 names. */
 static inline const char *tempfolder_path(const char *name) {
-    static char paths[8][256];
-    static unsigned turn;
-    char *path = paths[turn++ % 8];
+    static char paths[32][256];
+    char path[256];
+    size_t i = 0;
 
-    snprintf(path, sizeof paths[0], "%s/%s", tempfolder, name);
-    return path;
+    snprintf(path, sizeof path, "%s/%s", tempfolder, name);
+    while (paths[i][0] && strcmp(paths[i], path) != 0) {
+        i++;
+        assert_true(i < sizeof paths / sizeof paths[0]);
+    }
+    memcpy(paths[i], path, sizeof path);
+    return paths[i];
 }
 
 /* Writes a file as the kubelet does: aside, then renamed over the old one. */
