@@ -78,7 +78,8 @@ void kinds_crd_remove(struct kinds *kinds, const char *crd_name);
  * the client accepts apidiscovery.k8s.io/v2 (at /api and /apis). */
 json_t *kinds_discovery_new(const struct kinds *kinds, const char *discovery_path, bool aggregated);
 
-/* "/openapi/v2", "/openapi/v3" or "/openapi/v3/apis/GROUP/VERSION" (query ignored). */
+/* "/openapi/v3", "/openapi/v3/api/v1" or "/openapi/v3/apis/GROUP/VERSION" (query ignored).
+ * "/openapi/v2" is NULL: kubectl reads it as protobuf only, and does without where it is 404. */
 json_t *kinds_openapi_new(const struct kinds *kinds, const char *path);
 
 /* A meta.k8s.io/v1 Table of objects (an array of borrowed objects of this kind). include_object:

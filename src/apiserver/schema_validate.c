@@ -290,8 +290,8 @@ static bool is_multiple(const json_t *value, const json_t *factor) {
 
 static void fault_bound(struct judge *judge, const struct place *place, const json_t *value,
                         const char *relation, const json_t *bound) {
-    char shown[64];
-    char words[128];
+    char shown[VALUE_MAX_BYTES + 8];
+    char words[VALUE_MAX_BYTES + 64];
 
     value_write(bound, shown, sizeof(shown));
     snprintf(words, sizeof(words), "should be %s %s", relation, shown);
