@@ -1,7 +1,8 @@
 /* member.h - the value of an optional field under a jsonpull: the value, or null, which is none.
  *
- * Everything returns 1 with a value, 0 for null, which is then read (outputs are kept), and
- * ERR_INVALID for another type, for broken JSON and for what does not fit.
+ * Everything returns 1 with a value, 0 for null, which is then read, and ERR_INVALID for another
+ * type, for broken JSON and for what does not fit. Without a value outputs are kept; only null lets
+ * a name go.
  * Ownership: texts are copied, into the caller's buffer or into a table of names.
  */
 #ifndef BULKHEAD_API_MEMBER_H
