@@ -1,5 +1,6 @@
 #include "controller/plan.h"
 
+#include "api/objectname.h"
 #include "base/str.h"
 
 #include <stdlib.h>
@@ -80,6 +81,23 @@ void plan_delete(struct plan *plan, int target, enum queue_lane priority,
         return;
     step->uid = str_dup(uid);
     step->propagation = propagation;
+}
+
+void plan_status(struct plan *plan, const struct url_target *where, const char *kind,
+                 const json_t *old, json_t *status) {
+    struct url_target at = *where;
+
+    if (old && json_equal(old, status)) {
+        json_decref(status);
+        return;
+    }
+    json_t *body = json_pack("{s:s+, s:s, s:{s:s}, s:o}", "apiVersion", where->group, "/v1alpha1",
+                             "kind", kind, "metadata", "name", where->name, "status", status);
+
+    if (where->ns)
+        json_object_set_new(json_object_get(body, "metadata"), "namespace", json_string(where->ns));
+    at.subresource = "status";
+    plan_apply(plan, PLAN_HUB, QUEUE_OBSERVE, &at, OBJECTNAME_MANAGER, body);
 }
 
 void plan_again_at(struct plan *plan, int64_t due_ms) {

@@ -70,6 +70,11 @@ void plan_apply(struct plan *plan, int target, enum queue_lane priority,
 void plan_delete(struct plan *plan, int target, enum queue_lane priority,
                  const struct url_target *where, const char *uid, const char *propagation);
 
+/* Writes the status of one of our own kinds in the hub if it is not what old (may be NULL) says.
+ * where has no subresource. Takes the reference to status. */
+void plan_status(struct plan *plan, const struct url_target *where, const char *kind,
+                 const json_t *old, json_t *status);
+
 /* Asks for another pass at due_ms at the latest; the earliest ask counts. */
 void plan_again_at(struct plan *plan, int64_t due_ms);
 

@@ -20,6 +20,7 @@
 #define OBJECTNAME_LABEL_ZONE "bulkhead.dev/zone"
 #define OBJECTNAME_ANNOTATION_HASH "bulkhead.dev/template-hash"
 #define OBJECTNAME_ANNOTATION_REBALANCE "bulkhead.dev/rebalance"
+#define OBJECTNAME_ANNOTATION_REBALANCED "bulkhead.dev/rebalanced"
 #define OBJECTNAME_FINALIZER "bulkhead.dev/children"
 
 /* The name of the app's workload and Service in a zone. */

@@ -1,0 +1,659 @@
+#include "controller/inventory.h"
+
+#include "api/objectname.h"
+#include "base/str.h"
+#include "controller/shapes.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#define NODE_KEY_SIZE 288 /* "child/name" */
+
+struct inventory_node {
+    char key[NODE_KEY_SIZE];
+    int child;
+    const char *name; /* interned */
+    bool present;     /* false: only its pods are known so far */
+    struct node node; /* own copy, when present */
+    struct room_amount requested;
+    int32_t pods;
+    int cell; /* -1: in none */
+    int slot;
+    UT_hash_handle hh;
+};
+
+struct presence_key {
+    const char *app_uid;
+    const char *zone; /* value of the zone label */
+    int64_t child;
+};
+
+struct presence {
+    struct presence_key key;
+    struct inventory_pods pods;
+    int32_t assigned;
+    int shape;
+    int32_t charged; /* what the totals below hold of it */
+    UT_hash_handle hh;
+};
+
+struct member {
+    bool used;
+    const char *zone_label;
+    struct childcluster_zone *map; /* texts interned */
+    int32_t map_count;
+    bool elastic;
+    struct childcluster_elastic *elastics; /* texts interned */
+    int32_t elastic_count;
+    int nodes;
+};
+
+struct inventory {
+    struct names *names;
+    struct resource_names resources;
+    struct shapes *shapes;
+    struct inventory_node *nodes;
+    struct presence *presences;
+    struct member *members;
+    int member_room;
+    struct room_table table;
+    struct inventory_cell *cells;
+    int32_t *pending;   /* shape * cell_count + cell: what presences charge */
+    int32_t *committed; /* by cell: managed pods that exist */
+    bool *unsettled;    /* by cell */
+    int cell_count;
+    bool any_unsettled;
+    bool stale; /* cells or slots are not those of the nodes: build anew */
+};
+
+struct inventory *inventory_new(struct names *names) {
+    struct inventory *inventory = str_alloc(1, sizeof *inventory);
+
+    inventory->names = names;
+    inventory->shapes = shapes_new(names);
+    return inventory;
+}
+
+static void node_drop(struct inventory *inventory, struct inventory_node *node) {
+    for (int i = 0; i < node->node.label_count; i++) {
+        names_drop(inventory->names, node->node.labels[i].key);
+        names_drop(inventory->names, node->node.labels[i].value);
+    }
+    for (int i = 0; i < node->node.taint_count; i++) {
+        names_drop(inventory->names, node->node.taints[i].key);
+        names_drop(inventory->names, node->node.taints[i].value);
+    }
+    free(node->node.labels);
+    free(node->node.taints);
+    node->node = (struct node){0};
+}
+
+static void node_free(struct inventory *inventory, struct inventory_node *node) {
+    node_drop(inventory, node);
+    names_drop(inventory->names, node->name);
+    HASH_DEL(inventory->nodes, node);
+    free(node);
+}
+
+static void presence_free(struct inventory *inventory, struct presence *presence) {
+    HASH_DEL(inventory->presences, presence);
+    names_drop(inventory->names, presence->key.app_uid);
+    names_drop(inventory->names, presence->key.zone);
+    free(presence);
+}
+
+static void member_done(struct inventory *inventory, struct member *member) {
+    names_drop(inventory->names, member->zone_label);
+    for (int32_t i = 0; i < member->map_count; i++) {
+        names_drop(inventory->names, member->map[i].value);
+        names_drop(inventory->names, member->map[i].zone);
+    }
+    for (int32_t i = 0; i < member->elastic_count; i++)
+        names_drop(inventory->names, member->elastics[i].zone);
+    free(member->map);
+    free(member->elastics);
+    *member = (struct member){.nodes = member->nodes};
+}
+
+static void cell_drop(struct inventory *inventory, const struct inventory_cell *cell) {
+    names_drop(inventory->names, cell->zone);
+    names_drop(inventory->names, cell->label);
+    names_drop(inventory->names, cell->value);
+}
+
+static void cells_free(struct inventory *inventory) {
+    for (int i = 0; i < inventory->cell_count; i++)
+        cell_drop(inventory, &inventory->cells[i]);
+    free(inventory->cells);
+    free(inventory->pending);
+    free(inventory->committed);
+    free(inventory->unsettled);
+    inventory->cells = NULL;
+    inventory->cell_count = 0;
+    room_table_done(&inventory->table);
+}
+
+void inventory_free(struct inventory *inventory) {
+    struct inventory_node *node, *next_node;
+    struct presence *presence, *next_presence;
+
+    if (!inventory)
+        return;
+    HASH_ITER(hh, inventory->nodes, node, next_node)
+    node_free(inventory, node);
+    HASH_ITER(hh, inventory->presences, presence, next_presence)
+    presence_free(inventory, presence);
+    for (int i = 0; i < inventory->member_room; i++)
+        member_done(inventory, &inventory->members[i]);
+    free(inventory->members);
+    cells_free(inventory);
+    shapes_free(inventory->shapes);
+    free(inventory);
+}
+
+const struct resource_names *inventory_resources(const struct inventory *inventory) {
+    return &inventory->resources;
+}
+
+static const char *intern(struct inventory *inventory, const char *text) {
+    return text ? names_take(inventory->names, text, strlen(text)) : NULL;
+}
+
+static struct member *member_at(struct inventory *inventory, int child) {
+    if (child >= inventory->member_room) {
+        const int room = child + 16;
+
+        inventory->members =
+            str_resize(inventory->members, (size_t)room, sizeof *inventory->members);
+        memset(inventory->members + inventory->member_room, 0,
+               (size_t)(room - inventory->member_room) * sizeof *inventory->members);
+        inventory->member_room = room;
+    }
+    return &inventory->members[child];
+}
+
+void inventory_child_set(struct inventory *inventory, int child, const struct childcluster *spec) {
+    struct member *member = member_at(inventory, child);
+
+    member_done(inventory, member);
+    member->used = true;
+    member->zone_label = intern(inventory, spec->zone_label);
+    member->map = str_alloc((size_t)spec->zone_map_count + 1, sizeof *member->map);
+    for (int32_t i = 0; i < spec->zone_map_count; i++)
+        member->map[member->map_count++] = (struct childcluster_zone){
+            .value = (char *)intern(inventory, spec->zone_map[i].value),
+            .zone = (char *)intern(inventory, spec->zone_map[i].zone),
+        };
+    member->elastic = spec->capacity == CHILDCLUSTER_ELASTIC;
+    member->elastics = str_alloc((size_t)spec->elastic_count + 1, sizeof *member->elastics);
+    for (int32_t i = 0; member->elastic && i < spec->elastic_count; i++)
+        member->elastics[member->elastic_count++] = (struct childcluster_elastic){
+            .zone = (char *)intern(inventory, spec->elastic[i].zone),
+            .max = spec->elastic[i].max,
+        };
+    inventory->stale = true;
+}
+
+void inventory_child_drop(struct inventory *inventory, int child) {
+    struct inventory_node *node, *next_node;
+    struct presence *presence, *next_presence;
+
+    if (child >= inventory->member_room)
+        return;
+    HASH_ITER(hh, inventory->nodes, node, next_node) {
+        if (node->child == child)
+            node_free(inventory, node);
+    }
+    HASH_ITER(hh, inventory->presences, presence, next_presence) {
+        if (presence->key.child == child)
+            presence_free(inventory, presence);
+    }
+    inventory->members[child].nodes = 0;
+    member_done(inventory, &inventory->members[child]);
+    inventory->stale = true;
+}
+
+static struct inventory_node *node_get(struct inventory *inventory, int child, const char *name) {
+    char key[NODE_KEY_SIZE];
+    struct inventory_node *node;
+
+    snprintf(key, sizeof key, "%d/%s", child, name);
+    HASH_FIND_STR(inventory->nodes, key, node);
+    if (node)
+        return node;
+    node = str_alloc(1, sizeof *node);
+    memcpy(node->key, key, sizeof key);
+    node->child = child;
+    node->name = intern(inventory, name);
+    node->cell = -1;
+    HASH_ADD_STR(inventory->nodes, key, node);
+    return node;
+}
+
+/* Copies what is borrowed, so that it outlives the cache's own struct. */
+static void node_copy(struct inventory *inventory, struct inventory_node *into,
+                      const struct node *from) {
+    node_drop(inventory, into);
+    into->node = *from;
+    into->node.name = into->name;
+    into->node.labels = str_alloc((size_t)from->label_count + 1, sizeof *from->labels);
+    into->node.taints = str_alloc((size_t)from->taint_count + 1, sizeof *from->taints);
+    for (int i = 0; i < from->label_count; i++)
+        into->node.labels[i] =
+            (struct node_label){.key = names_hold(inventory->names, from->labels[i].key),
+                                .value = names_hold(inventory->names, from->labels[i].value)};
+    for (int i = 0; i < from->taint_count; i++)
+        into->node.taints[i] =
+            (struct node_taint){.key = names_hold(inventory->names, from->taints[i].key),
+                                .value = names_hold(inventory->names, from->taints[i].value),
+                                .effect = from->taints[i].effect};
+}
+
+static const char *zone_of(const struct member *member, const struct node *node,
+                           const char **ret_value) {
+    const char *value = member->zone_label ? node_label(node, member->zone_label) : NULL;
+
+    *ret_value = value;
+    for (int32_t i = 0; value && i < member->map_count; i++)
+        if (strcmp(member->map[i].value, value) == 0)
+            return member->map[i].zone;
+    return value && *value ? value : NULL;
+}
+
+static void cell_unsettle(struct inventory *inventory, int cell) {
+    if (inventory->stale || cell < 0)
+        return;
+    inventory->unsettled[cell] = true;
+    inventory->any_unsettled = true;
+}
+
+/* Gives the room table what is known of the node now. */
+static void node_show(struct inventory *inventory, struct inventory_node *node) {
+    struct room_node room;
+
+    if (inventory->stale || node->cell < 0)
+        return;
+    if (shapes_node(inventory->shapes, &node->node, &room)) {
+        inventory->stale = true; /* a new taint: every shape is judged anew */
+        return;
+    }
+    room.requested = node->requested;
+    room.requested.of[ROOM_PODS] = node->pods;
+    if (room_node_set(&inventory->table, node->cell, node->slot, &room))
+        cell_unsettle(inventory, node->cell);
+}
+
+void inventory_node(struct inventory *inventory, int child, const char *name,
+                    const struct node *node) {
+    struct inventory_node *known = node_get(inventory, child, name);
+    struct member *member = member_at(inventory, child);
+    const char *before =
+        known->present ? zone_of(member, &known->node, &(const char *){NULL}) : NULL;
+
+    member->nodes += (node != NULL) - known->present;
+    if (!node) {
+        if (known->present)
+            inventory->stale = true;
+        node_drop(inventory, known);
+        known->present = false;
+        known->cell = -1;
+        if (known->pods == 0)
+            node_free(inventory, known);
+        return;
+    }
+    node_copy(inventory, known, node);
+    const char *after = zone_of(member, &known->node, &(const char *){NULL});
+
+    if (!known->present || before != after)
+        inventory->stale = true;
+    known->present = true;
+    node_show(inventory, known);
+}
+
+static struct presence *presence_get(struct inventory *inventory, const char *app_uid,
+                                     const char *zone, int child) {
+    struct presence_key key;
+    struct presence *presence;
+
+    memset(&key, 0, sizeof key);
+    key = (struct presence_key){.app_uid = app_uid, .zone = zone, .child = child};
+    HASH_FIND(hh, inventory->presences, &key, sizeof key, presence);
+    if (presence)
+        return presence;
+    presence = str_alloc(1, sizeof *presence);
+    presence->key = key;
+    presence->shape = -1;
+    names_hold(inventory->names, app_uid);
+    names_hold(inventory->names, zone);
+    HASH_ADD(hh, inventory->presences, key, sizeof key, presence);
+    return presence;
+}
+
+/* zone_label is interned: the same text is the same pointer. */
+static int cell_of(const struct inventory *inventory, int child, const char *zone_label) {
+    for (int i = 0; i < inventory->cell_count; i++)
+        if (inventory->cells[i].label == zone_label && inventory->cells[i].child == child)
+            return i;
+    return -1;
+}
+
+/* Brings the totals of pending and existing pods up to date with one presence. */
+static void presence_charge(struct inventory *inventory, struct presence *presence, int32_t exist) {
+    const int32_t waiting = presence->assigned - presence->pods.bound;
+    const int32_t charge = waiting > 0 && presence->shape >= 0 ? waiting : 0;
+
+    if (!inventory->stale && (charge != presence->charged || exist)) {
+        const int cell = cell_of(inventory, (int)presence->key.child, presence->key.zone);
+
+        if (cell >= 0) {
+            if (presence->shape >= 0)
+                inventory->pending[presence->shape * inventory->cell_count + cell] +=
+                    charge - presence->charged;
+            inventory->committed[cell] += exist;
+            cell_unsettle(inventory, cell);
+        }
+    }
+    presence->charged = charge;
+    if (presence->assigned == 0 && presence->pods.count == 0 && presence->pods.leaving == 0)
+        presence_free(inventory, presence);
+}
+
+/* Adds (sign 1) or takes away (-1) a pod. */
+static void pod_count(struct inventory *inventory, int child, const struct pod *pod, int sign) {
+    struct room_amount request;
+
+    if (pod->node) {
+        struct inventory_node *node = node_get(inventory, child, pod->node);
+
+        pod_request(pod, &request);
+        for (int i = 0; i < ROOM_RESOURCE_COUNT; i++)
+            node->requested.of[i] += sign * request.of[i];
+        node->pods += sign * (int32_t)request.of[ROOM_PODS];
+        if (node->present)
+            node_show(inventory, node);
+        else if (node->pods == 0 && sign < 0)
+            node_free(inventory, node);
+    }
+    if (!pod->managed || !pod->app_uid || !pod->zone || pod_is_terminal(pod))
+        return;
+    struct presence *presence = presence_get(inventory, pod->app_uid, pod->zone, child);
+
+    if (pod->terminating) {
+        presence->pods.leaving += sign;
+        presence_charge(inventory, presence, 0);
+        return;
+    }
+    presence->pods.count += sign;
+    presence->pods.bound += pod->node ? sign : 0;
+    presence->pods.ready += pod->ready ? sign : 0;
+    presence_charge(inventory, presence, sign);
+}
+
+void inventory_pod(struct inventory *inventory, int child, const struct pod *before,
+                   const struct pod *after) {
+    /* The new one first, so that what they share is not dropped and made again. */
+    if (after)
+        pod_count(inventory, child, after, 1);
+    if (before)
+        pod_count(inventory, child, before, -1);
+}
+
+/* A shape lost its slot: what was charged as it is charged as the largest one instead. */
+static void shape_evict(struct inventory *inventory, int shape) {
+    const int stand_in = shapes_largest(inventory->shapes, shape);
+    struct presence *presence, *next;
+
+    HASH_ITER(hh, inventory->presences, presence, next) {
+        if (presence->shape == shape)
+            presence->shape = stand_in;
+    }
+}
+
+int inventory_shape(struct inventory *inventory, const json_t *pod_spec, int *ret_shape,
+                    struct err *err) {
+    const int before = shapes_count(inventory->shapes);
+    enum shapes_change change;
+    const int r =
+        shapes_take(inventory->shapes, pod_spec, &inventory->resources, ret_shape, &change, err);
+
+    if (r < 0)
+        return r;
+    if (change != SHAPES_SAME) {
+        if (*ret_shape < before)
+            shape_evict(inventory, *ret_shape);
+        inventory->stale = true;
+    }
+    return 0;
+}
+
+void inventory_assign(struct inventory *inventory, const char *app_uid, int child, const char *zone,
+                      int shape, int32_t replicas) {
+    char label[64];
+
+    objectname_zone_label(zone, label);
+    const char *uid_name = intern(inventory, app_uid);
+    const char *zone_name = intern(inventory, label);
+
+    if (uid_name && zone_name) {
+        struct presence *presence = presence_get(inventory, uid_name, zone_name, child);
+
+        if (presence->shape != shape && presence->charged > 0) {
+            const int32_t assigned = presence->assigned;
+
+            presence->assigned = 0;
+            presence->pods.leaving++; /* keeps it from being released in between */
+            presence_charge(inventory, presence, 0);
+            presence->pods.leaving--;
+            presence->assigned = assigned;
+        }
+        presence->shape = shape;
+        presence->assigned = replicas;
+        presence_charge(inventory, presence, 0);
+    }
+    names_drop(inventory->names, uid_name);
+    names_drop(inventory->names, zone_name);
+}
+
+static int by_zone_and_child(const void *a, const void *b) {
+    const struct inventory_cell *one = a, *two = b;
+    const int order = strcmp(one->zone, two->zone);
+
+    return order ? order : (one->child > two->child) - (one->child < two->child);
+}
+
+static int by_cell_and_name(const void *a, const void *b) {
+    const struct inventory_node *one = *(struct inventory_node *const *)a;
+    const struct inventory_node *two = *(struct inventory_node *const *)b;
+
+    return one->cell != two->cell ? (one->cell > two->cell) - (one->cell < two->cell)
+                                  : strcmp(one->name, two->name);
+}
+
+static void cell_note(struct inventory *inventory, int *room, int child, const char *zone,
+                      const char *value) {
+    char label[64];
+
+    if (inventory->cell_count == *room) {
+        *room = *room ? *room * 2 : 64;
+        inventory->cells = str_resize(inventory->cells, (size_t)*room, sizeof *inventory->cells);
+    }
+    objectname_zone_label(zone, label);
+    inventory->cells[inventory->cell_count++] = (struct inventory_cell){
+        .child = child,
+        .zone = names_hold(inventory->names, zone),
+        .label = intern(inventory, label),
+        .value = names_hold(inventory->names, value),
+    };
+}
+
+/* Notes a cell for every node and every elastic zone, then sorts and makes each unique. */
+static void cells_collect(struct inventory *inventory) {
+    struct inventory_node *node, *next;
+    int room = 0, kept = 0;
+    const char *value;
+
+    HASH_ITER(hh, inventory->nodes, node, next) {
+        const struct member *member = &inventory->members[node->child];
+        const char *zone = node->present ? zone_of(member, &node->node, &value) : NULL;
+
+        if (zone && member->used)
+            cell_note(inventory, &room, node->child, zone, value);
+    }
+    for (int child = 0; child < inventory->member_room; child++)
+        for (int32_t i = 0; i < inventory->members[child].elastic_count; i++)
+            cell_note(inventory, &room, child, inventory->members[child].elastics[i].zone,
+                      inventory->members[child].elastics[i].zone);
+    if (inventory->cell_count)
+        qsort(inventory->cells, (size_t)inventory->cell_count, sizeof *inventory->cells,
+              by_zone_and_child);
+    for (int i = 0; i < inventory->cell_count; i++) {
+        struct inventory_cell *cell = &inventory->cells[i];
+
+        if (kept < ROOM_CELLS_MAX &&
+            (kept == 0 || by_zone_and_child(&inventory->cells[kept - 1], cell) != 0)) {
+            inventory->cells[kept++] = *cell;
+            continue;
+        }
+        cell_drop(inventory, cell);
+    }
+    inventory->cell_count = kept;
+}
+
+static int cell_find(const struct inventory *inventory, int child, const char *zone) {
+    const struct inventory_cell wanted = {.child = child, .zone = zone};
+    const struct inventory_cell *at =
+        inventory->cell_count ? bsearch(&wanted, inventory->cells, (size_t)inventory->cell_count,
+                                        sizeof wanted, by_zone_and_child)
+                              : NULL;
+
+    return at ? (int)(at - inventory->cells) : -1;
+}
+
+/* Gives every node its cell and slot, slots in ascending order of name; fills counts by cell. */
+static void slots_give(struct inventory *inventory, int32_t *counts) {
+    const size_t all = HASH_COUNT(inventory->nodes);
+    struct inventory_node **order = str_alloc(all + 1, sizeof(struct inventory_node *));
+    struct inventory_node *node, *next;
+    size_t count = 0;
+    const char *value;
+
+    HASH_ITER(hh, inventory->nodes, node, next) {
+        const struct member *member = &inventory->members[node->child];
+        const char *zone = node->present ? zone_of(member, &node->node, &value) : NULL;
+
+        node->cell = zone ? cell_find(inventory, node->child, zone) : -1;
+        if (node->cell >= 0)
+            order[count++] = node;
+    }
+    qsort(order, count, sizeof(struct inventory_node *), by_cell_and_name);
+    for (size_t i = 0; i < count; i++) {
+        order[i]->slot = counts[order[i]->cell]++;
+        inventory->cells[order[i]->cell].nodes = counts[order[i]->cell];
+    }
+    free(order);
+}
+
+static void elastic_show(struct inventory *inventory, int cell) {
+    const struct inventory_cell *at = &inventory->cells[cell];
+    const struct member *member = &inventory->members[at->child];
+
+    for (int32_t i = 0; i < member->elastic_count; i++)
+        if (strcmp(member->elastics[i].zone, at->zone) == 0)
+            room_elastic_set(&inventory->table, cell, member->elastics[i].max,
+                             inventory->committed[cell]);
+}
+
+/* Builds cells, slots and the room table from all that is known. */
+static void rebuild(struct inventory *inventory) {
+    struct inventory_node *node, *next_node;
+    struct presence *presence, *next_presence;
+    const int shape_count = shapes_count(inventory->shapes);
+
+    cells_free(inventory);
+    cells_collect(inventory);
+    const size_t cells = (size_t)inventory->cell_count;
+    int32_t *counts = str_alloc(cells + 1, sizeof *counts);
+
+    slots_give(inventory, counts);
+    room_table_init(&inventory->table, inventory->cell_count, counts, shape_count);
+    free(counts);
+    inventory->pending = str_alloc(cells * ROOM_SHAPES_MAX + 1, sizeof *inventory->pending);
+    inventory->committed = str_alloc(cells + 1, sizeof *inventory->committed);
+    inventory->unsettled = str_alloc(cells + 1, sizeof *inventory->unsettled);
+    HASH_ITER(hh, inventory->nodes, node, next_node) {
+        struct room_node seen;
+
+        if (node->cell >= 0)
+            shapes_node(inventory->shapes, &node->node, &seen); /* numbers its taints */
+    }
+    for (int i = 0; i < shape_count; i++) {
+        const struct room_shape shape = shapes_room(inventory->shapes, i);
+
+        room_shape_set(&inventory->table, i, &shape);
+    }
+    inventory->stale = false;
+    HASH_ITER(hh, inventory->nodes, node, next_node)
+    node_show(inventory, node);
+    HASH_ITER(hh, inventory->presences, presence, next_presence) {
+        presence->charged = 0;
+        presence_charge(inventory, presence, presence->pods.count);
+    }
+    for (int i = 0; i < inventory->cell_count; i++)
+        inventory->unsettled[i] = true;
+    inventory->any_unsettled = true;
+}
+
+void inventory_settle(struct inventory *inventory) {
+    if (inventory->stale)
+        rebuild(inventory);
+    if (!inventory->any_unsettled)
+        return;
+    for (int cell = 0; cell < inventory->cell_count; cell++) {
+        if (!inventory->unsettled[cell])
+            continue;
+        inventory->unsettled[cell] = false;
+        for (int shape = 0; shape < inventory->table.shape_count; shape++)
+            room_pending_set(&inventory->table, shape, cell,
+                             inventory->pending[shape * inventory->cell_count + cell]);
+        elastic_show(inventory, cell);
+        room_settle(&inventory->table, cell);
+    }
+    inventory->any_unsettled = false;
+}
+
+int inventory_cells(struct inventory *inventory, const struct inventory_cell **ret_cells) {
+    inventory_settle(inventory);
+    *ret_cells = inventory->cells;
+    return inventory->cell_count;
+}
+
+int32_t inventory_room(struct inventory *inventory, int shape, int at) {
+    inventory_settle(inventory);
+    if (shape < 0 || shape >= inventory->table.shape_count || at >= inventory->cell_count)
+        return 0;
+    return room_of(&inventory->table, shape, at);
+}
+
+struct inventory_pods inventory_pods(const struct inventory *inventory, const char *app_uid,
+                                     int child, const char *zone) {
+    struct presence_key key;
+    struct presence *presence;
+    char label[64];
+
+    objectname_zone_label(zone, label);
+    memset(&key, 0, sizeof key);
+    key = (struct presence_key){
+        .app_uid = names_find(inventory->names, app_uid, strlen(app_uid)),
+        .zone = names_find(inventory->names, label, strlen(label)),
+        .child = child,
+    };
+    if (!key.app_uid || !key.zone)
+        return (struct inventory_pods){0};
+    HASH_FIND(hh, inventory->presences, &key, sizeof key, presence);
+    return presence ? presence->pods : (struct inventory_pods){0};
+}
+
+int inventory_nodes(const struct inventory *inventory, int child) {
+    return child < inventory->member_room ? inventory->members[child].nodes : 0;
+}

@@ -1,0 +1,265 @@
+#include "controller/manager.h"
+
+#include "base/str.h"
+#include "controller/appdefinition.h"
+#include "controller/childcluster.h"
+#include "controller/placement.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HUB_IN_FLIGHT 32
+#define CHILD_IN_FLIGHT 8
+
+typedef int reconcile(struct world *world, const char *key, int64_t now_ms, struct plan *plan,
+                      struct err *err);
+
+/* The kinds that are reconciled, by the first part of their keys. */
+static const struct {
+    const char *prefix;
+    reconcile *reconcile;
+} kinds[] = {
+    {"app/", appdefinition_reconcile},
+    {"cells/", placement_reconcile},
+    {"child/", childcluster_reconcile},
+};
+
+struct manager {
+    struct manager_options options;
+    struct world *world;
+    struct queue *queue;
+    struct dispatch *dispatch;
+    struct kube_client *hub_client;
+    uint64_t reconciled;
+    uint64_t failed;
+};
+
+static void wake(void *arg, enum queue_lane lane, const char *key, int64_t due_ms) {
+    struct manager *manager = arg;
+
+    /* A full queue is refused: MANAGER_KEYS_MAX is beyond what the caches can hold. */
+    if (due_ms)
+        queue_add_at(manager->queue, lane, key, due_ms, NULL);
+    else
+        queue_add(manager->queue, lane, key, NULL);
+}
+
+static void target_changed(void *arg, int target, struct kube_client *client) {
+    struct manager *manager = arg;
+
+    if (manager->dispatch)
+        dispatch_target_set(manager->dispatch, target, client);
+}
+
+static bool may_write(void *arg) {
+    const struct manager *manager = arg;
+
+    return !manager->options.observe;
+}
+
+static void log_line(struct manager *manager, const char *line) {
+    if (manager->options.log)
+        manager->options.log(manager->options.arg, line);
+}
+
+static const char *target_name(struct manager *manager, int target) {
+    const struct child *child =
+        target == PLAN_HUB ? NULL : world_child_at(manager->world, target - 1);
+
+    return target == PLAN_HUB ? "hub" : child ? child->meta.name : "a child that is gone";
+}
+
+static const char *verb_name(enum kube_verb verb) {
+    static const char *const names[] = {"get",    "list",  "create", "replace",
+                                        "delete", "apply", "patch",  "patch"};
+
+    return names[verb];
+}
+
+static void log_step(struct manager *manager, const struct dispatch_report *told,
+                     const char *words) {
+    char line[768];
+
+    snprintf(line, sizeof line, "%s: %s: %s %s %s%s%s%s%s: %s", told->key,
+             target_name(manager, told->target), verb_name(told->step->verb), told->step->resource,
+             told->step->ns ? told->step->ns : "", told->step->ns ? "/" : "",
+             told->step->name ? told->step->name : "", told->step->subresource ? "/" : "",
+             told->step->subresource ? told->step->subresource : "", words);
+    log_line(manager, line);
+}
+
+/* The keys whose status shows the refusals of a key's writes. */
+static void wake_status(struct manager *manager, const char *key) {
+    char other[WORLD_KEY_SIZE];
+
+    if (strncmp(key, "cells/", 6) == 0) {
+        snprintf(other, sizeof other, "app/%s", key + 6);
+        wake(manager, QUEUE_OBSERVE, other, 0);
+    } else {
+        wake(manager, QUEUE_OBSERVE, key, 0);
+    }
+}
+
+static void step_failed(struct manager *manager, const struct dispatch_report *told) {
+    char text[400] = "it was not sent";
+    const char *before = world_refusal(manager->world, told->key, told->target);
+
+    if (told->reply)
+        kube_reply_text(told->reply, text, sizeof text);
+    log_step(manager, told, text);
+    manager->failed++;
+    /* A conflict or a lost object passes with the next look; the rest is for people to see. */
+    if (told->code != ERR_CONFLICT && (!before || strcmp(before, text) != 0)) {
+        world_refusal_set(manager->world, told->key, told->target, text);
+        wake_status(manager, told->key);
+    }
+    if (told->retry_at_ms)
+        wake(manager, QUEUE_CAPACITY, told->key, told->retry_at_ms);
+    else
+        wake(manager, QUEUE_CAPACITY, told->key, 0);
+}
+
+static void report(void *arg, const struct dispatch_report *told) {
+    struct manager *manager = arg;
+
+    if (told->code < 0) {
+        step_failed(manager, told);
+        return;
+    }
+    const bool gone = told->reply->status == 404;
+
+    world_hear(manager->world, told->target, told->step, gone, told->reply->body,
+               told->reply->body_bytes);
+    if (told->step->verb != KUBE_GET)
+        log_step(manager, told, "done");
+    if (world_refusal(manager->world, told->key, told->target)) {
+        world_refusal_set(manager->world, told->key, told->target, NULL);
+        wake_status(manager, told->key);
+    }
+    /* What a live read found is in no cache that would ask for the key. */
+    if (told->again || told->step->verb == KUBE_GET)
+        wake(manager, QUEUE_CAPACITY, told->key, 0);
+}
+
+struct manager *manager_new(const struct manager_options *options) {
+    struct manager *manager = str_alloc(1, sizeof *manager);
+
+    manager->options = *options;
+    manager->queue = queue_new(MANAGER_KEYS_MAX, clock_mono_ms(options->clock));
+    manager->hub_client = kube_client_new(options->hub);
+    const struct dispatch_options sending = {
+        .clock = options->clock,
+        .rng = {.state = random_next(&manager->options.rng)},
+        .hub_in_flight_max =
+            options->hub_in_flight_max ? options->hub_in_flight_max : HUB_IN_FLIGHT,
+        .child_in_flight_max =
+            options->child_in_flight_max ? options->child_in_flight_max : CHILD_IN_FLIGHT,
+        .may_write = may_write,
+        .report = report,
+        .arg = manager,
+    };
+    manager->dispatch = dispatch_new(&sending);
+    dispatch_target_set(manager->dispatch, PLAN_HUB, manager->hub_client);
+    const struct world_options knowing = {
+        .clock = options->clock,
+        .rng = {.state = random_next(&manager->options.rng)},
+        .ns = options->ns,
+        .connect = options->connect,
+        .connect_arg = options->arg,
+        .wake = wake,
+        .target = target_changed,
+        .arg = manager,
+    };
+    manager->world = world_new(&knowing, options->hub);
+    return manager;
+}
+
+void manager_free(struct manager *manager) {
+    if (!manager)
+        return;
+    dispatch_free(manager->dispatch);
+    manager->dispatch = NULL;
+    world_free(manager->world);
+    kube_client_free(manager->hub_client);
+    queue_free(manager->queue);
+    free(manager);
+}
+
+static void reconcile_key(struct manager *manager, const char *key, enum queue_lane lane,
+                          int64_t now_ms) {
+    struct plan plan = {0};
+    struct err err = {0};
+    int64_t delay_ms;
+    int r = ERR_NOTFOUND;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const size_t len = strlen(kinds[i].prefix);
+
+        if (strncmp(key, kinds[i].prefix, len) == 0)
+            r = kinds[i].reconcile(manager->world, key + len, now_ms, &plan, &err);
+    }
+    manager->reconciled++;
+    if (r < 0) {
+        manager->failed++;
+        plan_done(&plan);
+        queue_retry(manager->queue, lane, key, now_ms, &delay_ms, NULL);
+        return;
+    }
+    queue_forget(manager->queue, key);
+    const int64_t again_ms = plan.again_at_ms;
+    const int64_t held_ms = dispatch_submit(manager->dispatch, key, &plan, now_ms);
+
+    if (again_ms)
+        queue_add_at(manager->queue, lane, key, again_ms, NULL);
+    if (held_ms != INT64_MAX)
+        queue_add_at(manager->queue, lane, key, held_ms, NULL);
+}
+
+static int64_t sooner(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+int64_t manager_turn(struct manager *manager, int64_t now_ms) {
+    int64_t due_ms = world_turn(manager->world, now_ms);
+    enum queue_lane lane;
+    const char *key;
+
+    for (int i = 0; i < MANAGER_TURN_KEYS && world_synced(manager->world) &&
+                    (key = queue_take(manager->queue, now_ms, &lane));
+         i++) {
+        reconcile_key(manager, key, lane, now_ms);
+        queue_done(manager->queue, key);
+    }
+    due_ms = sooner(due_ms, dispatch_turn(manager->dispatch, now_ms));
+    int64_t queue_ms;
+
+    if (world_synced(manager->world) && queue_next_ms(manager->queue, now_ms, &queue_ms))
+        due_ms = sooner(due_ms, queue_ms);
+    return due_ms;
+}
+
+bool manager_synced(const struct manager *manager) {
+    return world_synced(manager->world);
+}
+
+bool manager_idle(const struct manager *manager, int64_t now_ms) {
+    const struct dispatch_counts counts = dispatch_counts(manager->dispatch);
+    int64_t queue_ms;
+
+    return counts.in_flight == 0 && counts.waiting == 0 &&
+           (!queue_next_ms(manager->queue, now_ms, &queue_ms) || queue_ms > now_ms);
+}
+
+struct world *manager_world(struct manager *manager) {
+    return manager->world;
+}
+
+struct manager_counts manager_counts(const struct manager *manager) {
+    return (struct manager_counts){
+        .reconciled = manager->reconciled,
+        .failed = manager->failed,
+        .queued = queue_depth(manager->queue),
+        .dispatch = dispatch_counts(manager->dispatch),
+    };
+}
