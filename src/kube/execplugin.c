@@ -351,9 +351,9 @@ static int find_program(const struct execplugin_spec *spec, const char *path, ch
 
 /* What the program is told: the format of its answer, and on wish the cluster (C10). */
 static char *exec_info(const struct execplugin_spec *spec, bool interactive) {
-    json_auto_t *info = json_pack(
-        "{s:s, s:s, s:{s:b, s:O*}}", "kind", "ExecCredential", "apiVersion", spec->api_version,
-        "spec", "interactive", interactive, "cluster", spec->wants_cluster ? spec->cluster : NULL);
+    json_auto_t *info =
+        json_pack("{s:s, s:s, s:{s:b, s:O*}}", "kind", "ExecCredential", "apiVersion",
+                  spec->api_version, "spec", "interactive", interactive, "cluster", spec->cluster);
     auto_free char *text = info ? json_dumps(info, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 
     return str_printf("KUBERNETES_EXEC_INFO=%s", text ? text : "{}");

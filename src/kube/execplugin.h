@@ -43,8 +43,8 @@ struct execplugin_spec {
     char **env;    /* "NAME=value", NULL-terminated */
     char *hint;    /* how to install it; NULL: none */
     enum execplugin_mode mode;
-    bool wants_cluster; /* provideClusterInfo */
-    json_t *cluster;    /* its spec.cluster; NULL: none */
+    bool wants_cluster; /* provideClusterInfo: kubeconfig_select() fills the next */
+    json_t *cluster;    /* what the program is told of it; NULL: nothing */
 };
 
 struct execplugin_result {

@@ -358,6 +358,7 @@ static void C11_expiry_of_token_and_certificate_asks_for_a_run(void **state) {
         step = credential_step(c, now_ms, WALL_MS + now_ms);
     }
     assert_int_equal(now_ms, 600000 - CREDENTIAL_LEEWAY_MS);
+    assert_false(credential_step(c, now_ms + 30000, WALL_MS + 700000).run); /* one at a time */
     /* from certificate to token: the old kind is gone */
     struct execplugin_result token = result_of("t", WALL_MS + 1);
 

@@ -269,7 +269,9 @@ static void C10_info_carries_version_interactivity_and_cluster(void **state) {
 
     (void)state;
     chmod(tempfolder_put("info", "#!/bin/sh\nprintf '%s' \"$KUBERNETES_EXEC_INFO\" "
-                                 ">\"${0%/*}/info.json\"; exit 7\n"),
+                                 ">\"${0%/*}/info.json\"\ntr '\\0' '\\n' </proc/$$/environ "
+                                 "| grep -c ^KUBERNETES_EXEC_INFO= >\"${0%/*}/info.count\"\n"
+                                 "exit 7\n"),
           0700);
     setenv("KUBERNETES_EXEC_INFO", "stale", 1);
     for (int i = 0; i < 2; i++) {
@@ -285,6 +287,7 @@ static void C10_info_carries_version_interactivity_and_cluster(void **state) {
         assert_int_equal(run_spec(login.exec, &anyone, &result, &err), ERR_RETRY);
         assert_non_null(strstr(err.msg, "code 7"));
         assert_string_equal(slurp("info.json"), infos[i]);
+        assert_string_equal(slurp("info.count"), "1\n");
         kubeconfig_login_done(&login);
         kubeconfig_free(config);
     }

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 
 #define CLUSTER "clusters: [{name: c, cluster: {server: 'https://h:6443'}}]\n"
+#define EXEC                                                                                       \
+    "exec: {apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: Never}"
 #define CONTEXT "contexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n"
 
 static const struct kubeconfig_options person = {
@@ -187,6 +189,13 @@ static void C01_a_path_without_folder_and_at_the_root(void **state) {
     assert_int_equal(chdir(before), 0);
     kubeconfig_login_done(&login);
     kubeconfig_free(config);
+    /* bytes of no file have no folder that a relative path could start from */
+    static const char text[] = CLUSTER "users: [{name: u, user: {tokenFile: tok}}]\n" CONTEXT;
+
+    assert_int_equal(kubeconfig_parse(text, sizeof text - 1, "F", NULL, &config, &err), 0);
+    assert_int_equal(kubeconfig_select(config, NULL, &person, &login, &err), ERR_INVALID);
+    assert_non_null(strstr(err.msg, "tokenFile: is a relative path"));
+    kubeconfig_free(config);
 }
 
 static void limits_of_files_and_entries_hold(void **state) {
@@ -338,6 +347,28 @@ static void C03_basic_and_impersonation_reach_the_endpoint(void **state) {
     kubeconfig_login_done(&login);
 }
 
+static void C03_groups_are_bounded(void **state) {
+    (void)state;
+    for (int count = KUBECONFIG_GROUPS_MAX; count <= KUBECONFIG_GROUPS_MAX + 1; count++) {
+        struct str user;
+
+        str_init(&user, 10000);
+        str_addf(&user, NULL, "as: a, as-groups: [g");
+        for (int i = 1; i < count; i++)
+            str_addf(&user, NULL, ", g%d", i);
+        str_addf(&user, NULL, "]");
+        if (count > KUBECONFIG_GROUPS_MAX) {
+            refuse_user(user.data, "as-groups: more than 100");
+        } else {
+            struct kubeconfig_login login = user_login(user.data);
+
+            assert_string_equal(login.impersonate_groups[count - 1], "g99");
+            kubeconfig_login_done(&login);
+        }
+        str_done(&user);
+    }
+}
+
 static void C04_token_stands_until_the_file_was_read(void **state) {
     (void)state;
     tempfolder_put("tok", " from-file\r\n");
@@ -466,9 +497,7 @@ static void C15_insecure_needs_a_switch_and_http_carries_nothing_secret(void **s
     static const char insecure[] =
         "clusters: [{name: c, cluster: {server: h, insecure-skip-tls-verify: true}}]\n"
         "users: [{name: u}]\n" CONTEXT;
-    static const char *const secrets[] = {"token: hush", "username: a, password: hush",
-                                          "exec: {apiVersion: client.authentication.k8s.io/v1, "
-                                          "command: x, interactiveMode: Never}"};
+    static const char *const secrets[] = {"token: hush", "username: a, password: hush", EXEC};
 
     (void)state;
     refuse(insecure, &secret, ERR_INVALID, "InsecureTransport");
@@ -485,6 +514,14 @@ static void C15_insecure_needs_a_switch_and_http_carries_nothing_secret(void **s
 
         refuse(text, &person, ERR_INVALID, "server: credentials go over https only");
     }
+    auto_free char *cert = base64_of(CERT_A);
+    auto_free char *key = base64_of(KEY_A);
+    auto_free char *pair =
+        str_printf("clusters: [{name: c, cluster: {server: 'http://h'}}]\nusers: [{name: u, user: "
+                   "{client-certificate-data: %s, client-key-data: %s}}]\n" CONTEXT,
+                   cert, key);
+
+    refuse(pair, &person, ERR_INVALID, "server: credentials go over https only");
     login = login_of("clusters: [{name: c, cluster: {server: 'http://h:8080'}}]\n"
                      "users: [{name: u}]\n" CONTEXT,
                      &secret);
@@ -677,6 +714,7 @@ int main(void) {
         cmocka_unit_test(C03_conflicts_are_errors_by_name),
         cmocka_unit_test(C03_exec_is_ignored_beside_another_credential),
         cmocka_unit_test(C03_basic_and_impersonation_reach_the_endpoint),
+        cmocka_unit_test(C03_groups_are_bounded),
         cmocka_unit_test(C04_token_stands_until_the_file_was_read),
         cmocka_unit_test(C06_token_size_and_line_breaks),
         cmocka_unit_test(C12_exec_in_a_Secret_is_refused),
