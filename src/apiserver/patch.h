@@ -49,7 +49,8 @@ int patch_apply(const json_t *live, const json_t *applied, const struct schema *
 /* Rewrites updated's managedFields in place after a write that is no apply (create, replace, other
  * patches): what differs between live (NULL: create) and updated now belongs to manager with
  * operation Update. Metadata that the server sets and a foreign managedFields in updated are
- * ignored; an empty managedFields list in updated resets them. */
+ * ignored; a managedFields of one empty entry, [{}], in updated removes them all, as in Kubernetes.
+ */
 void patch_own(const json_t *live, json_t *updated, const struct schema *schema,
                const char *api_version, const char *manager, const char *subresource,
                const char *now_rfc3339);

@@ -44,7 +44,6 @@ static void check(const struct row *row) {
     json_decref(object);
 }
 
-/* clang-format off */
 static const struct row APPENDIX[] = {
     {"A.1 member", "{\"foo\":\"bar\"}", "[{\"op\":\"add\",\"path\":\"/baz\",\"value\":\"qux\"}]",
      "{\"baz\":\"qux\",\"foo\":\"bar\"}", 0},
@@ -68,8 +67,8 @@ static const struct row APPENDIX[] = {
      "[{\"op\":\"test\",\"path\":\"/baz\",\"value\":\"qux\"},"
      "{\"op\":\"test\",\"path\":\"/foo/1\",\"value\":2}]",
      "{\"baz\":\"qux\",\"foo\":[\"a\",2,\"c\"]}", 0},
-    {"A.9 test fails", "{\"baz\":\"qux\"}", "[{\"op\":\"test\",\"path\":\"/baz\",\"value\":\"bar\"}]",
-     NULL, ERR_CONFLICT},
+    {"A.9 test fails", "{\"baz\":\"qux\"}",
+     "[{\"op\":\"test\",\"path\":\"/baz\",\"value\":\"bar\"}]", NULL, ERR_CONFLICT},
     {"A.10 nested member", "{\"foo\":\"bar\"}",
      "[{\"op\":\"add\",\"path\":\"/child\",\"value\":{\"grandchild\":{}}}]",
      "{\"foo\":\"bar\",\"child\":{\"grandchild\":{}}}", 0},
@@ -96,9 +95,11 @@ static const struct row MORE[] = {
     {"unknown op", "{}", "[{\"op\":\"merge\",\"path\":\"\",\"value\":1}]", NULL, ERR_INVALID},
     {"no path", "{}", "[{\"op\":\"add\",\"value\":1}]", NULL, ERR_INVALID},
     {"no value", "{}", "[{\"op\":\"add\",\"path\":\"/a\"}]", NULL, ERR_INVALID},
-    {"null is a value", "{}", "[{\"op\":\"add\",\"path\":\"/a\",\"value\":null}]", "{\"a\":null}", 0},
+    {"null is a value", "{}", "[{\"op\":\"add\",\"path\":\"/a\",\"value\":null}]", "{\"a\":null}",
+     0},
     {"no from", "{}", "[{\"op\":\"move\",\"path\":\"/a\"}]", NULL, ERR_INVALID},
-    {"path without slash", "{}", "[{\"op\":\"add\",\"path\":\"a\",\"value\":1}]", NULL, ERR_INVALID},
+    {"path without slash", "{}", "[{\"op\":\"add\",\"path\":\"a\",\"value\":1}]", NULL,
+     ERR_INVALID},
     {"broken escape", "{}", "[{\"op\":\"add\",\"path\":\"/a~2\",\"value\":1}]", NULL, ERR_INVALID},
     {"escape cut off", "{}", "[{\"op\":\"add\",\"path\":\"/a~\",\"value\":1}]", NULL, ERR_INVALID},
     {"slash in a key", "{\"l\":{}}", "[{\"op\":\"add\",\"path\":\"/l/a~1b~0\",\"value\":1}]",
@@ -120,30 +121,35 @@ static const struct row MORE[] = {
      "[{\"op\":\"add\",\"path\":\"/99999999999999999999\",\"value\":2}]", NULL, ERR_INVALID},
     {"replace needs a target", "{}", "[{\"op\":\"replace\",\"path\":\"/a\",\"value\":2}]", NULL,
      ERR_INVALID},
-    {"replace an element", "[1,2]", "[{\"op\":\"replace\",\"path\":\"/0\",\"value\":3}]", "[3,2]", 0},
+    {"replace an element", "[1,2]", "[{\"op\":\"replace\",\"path\":\"/0\",\"value\":3}]", "[3,2]",
+     0},
     {"remove needs a target", "{}", "[{\"op\":\"remove\",\"path\":\"/a\"}]", NULL, ERR_INVALID},
-    {"test of nothing", "{}", "[{\"op\":\"test\",\"path\":\"/a\",\"value\":2}]", NULL, ERR_CONFLICT},
+    {"test of nothing", "{}", "[{\"op\":\"test\",\"path\":\"/a\",\"value\":2}]", NULL,
+     ERR_CONFLICT},
     {"numbers by value", "{\"a\":[1.0]}", "[{\"op\":\"test\",\"path\":\"/a\",\"value\":[1]}]",
      "{\"a\":[1.0]}", 0},
     {"order of keys is nothing", "{\"a\":{\"b\":1,\"c\":2}}",
-     "[{\"op\":\"test\",\"path\":\"/a\",\"value\":{\"c\":2,\"b\":1}}]",
-     "{\"a\":{\"b\":1,\"c\":2}}", 0},
+     "[{\"op\":\"test\",\"path\":\"/a\",\"value\":{\"c\":2,\"b\":1}}]", "{\"a\":{\"b\":1,\"c\":2}}",
+     0},
     {"more keys are not the same", "{\"a\":{\"b\":1,\"c\":2}}",
      "[{\"op\":\"test\",\"path\":\"/a\",\"value\":{\"b\":1}}]", NULL, ERR_CONFLICT},
-    {"copy", "{\"a\":{\"b\":1}}", "[{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/c\"},"
-     "{\"op\":\"add\",\"path\":\"/c/b\",\"value\":2}]", "{\"a\":{\"b\":1},\"c\":{\"b\":2}}", 0},
+    {"copy", "{\"a\":{\"b\":1}}",
+     "[{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/c\"},"
+     "{\"op\":\"add\",\"path\":\"/c/b\",\"value\":2}]",
+     "{\"a\":{\"b\":1},\"c\":{\"b\":2}}", 0},
     {"copy into itself", "{\"a\":{}}", "[{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/a/b\"}]",
      "{\"a\":{\"b\":{}}}", 0},
-    {"move into itself", "{\"a\":{}}", "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/a/b\"}]", NULL,
-     ERR_INVALID},
+    {"move into itself", "{\"a\":{}}", "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/a/b\"}]",
+     NULL, ERR_INVALID},
     {"move nowhere", "{\"a\":1}", "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/a\"}]",
      "{\"a\":1}", 0},
     {"move to a place that is not", "{\"a\":1}",
      "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/b/c\"}]", NULL, ERR_INVALID},
-    {"all or nothing", "{\"a\":1}", "[{\"op\":\"remove\",\"path\":\"/a\"},"
-     "{\"op\":\"remove\",\"path\":\"/a\"}]", NULL, ERR_INVALID},
+    {"all or nothing", "{\"a\":1}",
+     "[{\"op\":\"remove\",\"path\":\"/a\"},"
+     "{\"op\":\"remove\",\"path\":\"/a\"}]",
+     NULL, ERR_INVALID},
 };
-/* clang-format on */
 
 static void C52_every_case_of_the_rfc(void **state) {
     (void)state;
