@@ -165,6 +165,24 @@ static int parser_fault(const yaml_parser_t *parser, struct err *err) {
         parser->problem ? parser->problem : "not YAML");
 }
 
+/* 1 with the next document's value, 0 after the last; *nodes counts over all of them. */
+static int read_next(yaml_parser_t *parser, int *nodes, json_t **ret_root, struct err *err) {
+    yaml_document_t document;
+    int r = 0;
+
+    if (!yaml_parser_load(parser, &document))
+        return parser_fault(parser, err);
+    struct reader reader = {.document = &document, .nodes = *nodes, .err = err};
+
+    if (yaml_document_get_root_node(&document)) {
+        r = read_node(&reader, 1, ret_root);
+        r = r < 0 ? r : 1;
+    }
+    *nodes = reader.nodes;
+    yaml_document_delete(&document);
+    return r;
+}
+
 /* Refuses a second document; the first stays as it is. */
 static int expect_end(yaml_parser_t *parser, struct err *err) {
     yaml_document_t next;
@@ -181,33 +199,48 @@ static int expect_end(yaml_parser_t *parser, struct err *err) {
     return r;
 }
 
+static void start(yaml_parser_t *parser, const char *text, size_t size_bytes) {
+    if (!yaml_parser_initialize(parser))
+        abort();
+    yaml_parser_set_input_string(parser, (const unsigned char *)text, size_bytes);
+}
+
 int yaml_parse(const char *text, size_t size_bytes, json_t **ret_root, struct err *err) {
     yaml_parser_t parser;
-    yaml_document_t document;
-    json_t *root = NULL;
-    int r;
+    json_auto_t *root = NULL;
+    int nodes = 0;
 
-    if (!yaml_parser_initialize(&parser))
-        abort();
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text, size_bytes);
-    if (!yaml_parser_load(&parser, &document)) {
-        r = parser_fault(&parser, err);
-        yaml_parser_delete(&parser);
-        return r;
-    }
-    struct reader reader = {.document = &document, .err = err};
+    start(&parser, text, size_bytes);
+    int r = read_next(&parser, &nodes, &root, err);
 
-    if (!yaml_document_get_root_node(&document))
+    if (r == 0)
         r = err_set(err, ERR_INVALID, "no document in it");
-    else
-        r = read_node(&reader, 1, &root);
-    if (r == 0 && (r = expect_end(&parser, err)) < 0) {
-        json_decref(root);
-        root = NULL;
-    }
-    yaml_document_delete(&document);
+    if (r > 0)
+        r = expect_end(&parser, err);
     yaml_parser_delete(&parser);
     if (r == 0)
-        *ret_root = root;
+        *ret_root = take(root);
     return r;
+}
+
+int yaml_each(const char *text, size_t size_bytes, yaml_document_fn *document, void *arg,
+              struct err *err) {
+    yaml_parser_t parser;
+    int nodes = 0;
+    int count = 0;
+    int r;
+
+    start(&parser, text, size_bytes);
+    do {
+        json_auto_t *root = NULL;
+
+        r = read_next(&parser, &nodes, &root, err);
+        if (r <= 0 || json_is_null(root))
+            continue;
+        count++;
+        r = document(arg, root, err);
+        r = r < 0 ? r : 1;
+    } while (r > 0);
+    yaml_parser_delete(&parser);
+    return r < 0 ? r : count;
 }

@@ -121,6 +121,71 @@ static void aliases_and_depth_are_bounded(void **state) {
     str_done(&text);
 }
 
+/* Appends each document as JSON and a blank; "stop" ends it. */
+static int note(void *arg, json_t *root, struct err *err) {
+    char *text = json_dumps(root, JSON_COMPACT | JSON_ENCODE_ANY);
+    const int stop = strcmp(text, "\"stop\"") == 0;
+
+    str_addf(arg, err, "%s ", text);
+    free(text);
+    return stop ? err_set(err, ERR_RETRY, "stopped") : 0;
+}
+
+static void documents_come_one_by_one(void **state) {
+    static const struct {
+        const char *text;
+        int count;
+        const char *seen;
+    } rows[] = {
+        {"", 0, ""},
+        {"# nothing\n", 0, ""},
+        {"---\n---\n# still nothing\n---\n", 0, ""},
+        {"a: 1", 1, "{\"a\":1} "},
+        {"---\na: 1\n---\n---\nb: 2\n...\n---\n[c]\n---\n", 3, "{\"a\":1} {\"b\":2} [\"c\"] "},
+        {"{\"a\": 1}\n---\n{\"b\": 2}", 2, "{\"a\":1} {\"b\":2} "},
+        {"a: 1\n---\nstop\n---\nb: 2", ERR_RETRY, "{\"a\":1} \"stop\" "},
+        {"a: 1\n---\nb: [\n---\nc: 3", ERR_INVALID, "{\"a\":1} "},
+        {"a: 1\n---\nb: 1\nb: 2", ERR_INVALID, "{\"a\":1} "},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct err err = {0};
+        struct str seen;
+
+        str_init(&seen, 1000);
+        const int r = yaml_each(rows[i].text, strlen(rows[i].text), note, &seen, &err);
+
+        if (r != rows[i].count || strcmp(seen.data ? seen.data : "", rows[i].seen) != 0)
+            fail_msg("%s: %d %s (%s)", rows[i].text, r, seen.data, err.msg);
+        assert_int_equal(err.code, r < 0 ? r : 0);
+        str_done(&seen);
+    }
+}
+
+static int count_up(void *arg, json_t *root, struct err *err) {
+    (void)root;
+    (void)err;
+    ++*(int *)arg;
+    return 0;
+}
+
+static void the_bound_is_on_all_documents_together(void **state) {
+    struct err err = {0};
+    struct str text;
+    int seen = 0;
+
+    (void)state;
+    str_init(&text, 10 * YAML_NODES_MAX);
+    for (int i = 0; i <= YAML_NODES_MAX; i++)
+        str_add(&text, "---\n1\n", 6, NULL);
+    assert_int_equal(yaml_each(text.data, text.size_bytes - 6, count_up, &seen, &err),
+                     YAML_NODES_MAX);
+    assert_int_equal(seen, YAML_NODES_MAX);
+    assert_int_equal(yaml_each(text.data, text.size_bytes, count_up, &seen, &err), ERR_INVALID);
+    str_done(&text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_scalars_have_kubectls_types),
@@ -129,6 +194,8 @@ int main(void) {
         cmocka_unit_test(MZ_041_all_or_nothing),
         cmocka_unit_test(bad_documents_name_the_line),
         cmocka_unit_test(aliases_and_depth_are_bounded),
+        cmocka_unit_test(documents_come_one_by_one),
+        cmocka_unit_test(the_bound_is_on_all_documents_together),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
