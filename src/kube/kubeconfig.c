@@ -185,13 +185,19 @@ static int add_text(struct kubeconfig *config, const char *text, size_t size_byt
     return r < 0 ? err_wrap(err, r, "%.120s", name) : 0;
 }
 
-/* An empty file names nothing, and is no fault (kubectl makes such files). */
+/* A file of blanks and comments names nothing, and is no fault (kubectl makes empty ones). */
 static bool is_blank(const char *text, size_t size_bytes) {
-    size_t at = 0;
+    bool comment = false;
 
-    while (at < size_bytes && strchr(" \t\r\n", text[at]) && text[at])
-        at++;
-    return at == size_bytes;
+    for (size_t at = 0; at < size_bytes; at++) {
+        if (text[at] == '\n')
+            comment = false;
+        else if (text[at] == '#')
+            comment = true;
+        else if (!comment && text[at] != ' ' && text[at] != '\t' && text[at] != '\r')
+            return false;
+    }
+    return true;
 }
 
 static int add_root(struct kubeconfig *config, const json_t *root, struct err *err) {

@@ -371,6 +371,41 @@ static void C10_a_program_that_must_ask_needs_a_terminal(void **state) {
     execplugin_spec_free(spec);
 }
 
+static void C10_a_program_may_ask_where_a_person_is(void **state) {
+    struct execplugin_options options = anyone;
+    const int before = dup(STDIN_FILENO);
+    int ends[2];
+
+    (void)state;
+    chmod(tempfolder_put("ask", "#!/bin/sh\nread word\ncase $KUBERNETES_EXEC_INFO in "
+                                "*'\"interactive\":true'*) word=$word-true;; esac\n"
+                                "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1BETA1
+                                "\",\"status\":{\"token\":\"'got-$word'\"}}'\n"),
+          0700);
+    struct execplugin_spec *spec =
+        spec_of("{\"apiVersion\":\"" V1BETA1 "\",\"command\":\"./ask\"}");
+
+    for (int terminal = 0; terminal < 2; terminal++) {
+        struct execplugin_result result = {0};
+        struct err err = {0};
+
+        assert_int_equal(pipe(ends), 0);
+        assert_int_equal(write(ends[1], "typed\n", 6), 6);
+        close(ends[1]);
+        dup2(ends[0], STDIN_FILENO);
+        close(ends[0]);
+        options.terminal = terminal;
+        if (run_spec(spec, &options, &result, &err) < 0)
+            fail_msg("%s", err.msg);
+        assert_string_equal(result.token, terminal ? "got-typed-true" : "got-");
+        execplugin_result_done(&result);
+    }
+    if (before >= 0)
+        dup2(before, STDIN_FILENO);
+    close(before);
+    execplugin_spec_free(spec);
+}
+
 static void C11_results_are_read_or_refused(void **state) {
     static const struct {
         const char *text;
@@ -523,6 +558,7 @@ int main(void) {
         cmocka_unit_test(C10_a_bare_command_is_looked_up_in_PATH),
         cmocka_unit_test(C10_a_spec_that_makes_no_sense_names_its_field),
         cmocka_unit_test(C10_a_program_that_must_ask_needs_a_terminal),
+        cmocka_unit_test(C10_a_program_may_ask_where_a_person_is),
         cmocka_unit_test(C11_results_are_read_or_refused),
         cmocka_unit_test(C11_token_and_certificate_come_together),
         cmocka_unit_test(C11_expiry_is_read_as_RFC_3339),

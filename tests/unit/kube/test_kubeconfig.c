@@ -571,6 +571,10 @@ static void every_certificate_of_a_bundle_is_kept(void **state) {
 static void names_that_lead_nowhere_are_named(void **state) {
     static const char *const rows[][2] = {
         {"", "current-context"},
+        {" \r\n# none: x\n\n", "current-context"},
+        {"---\n", "current-context"},
+        {"# none\nx", "not a kubeconfig"},
+        {"---\na: 1\n---\nb: 2\n", "a second document"},
         {"current-context: x", "context \"x\": there is none"},
         {CLUSTER "contexts: [{name: x, context: {cluster: d}}]\ncurrent-context: x",
          "cluster: there is none named \"d\""},
