@@ -58,13 +58,13 @@ static json_t *renamed(const json_t *event, const char *api_version, int from, i
     json_t *value;
 
     json_object_foreach((json_t *)event, key, value) {
+        const char *name = key;
+
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-            if (strcmp(names[i][from], key) == 0) {
-                key = names[i][to];
-                break;
-            }
+            if (strcmp(names[i][from], key) == 0)
+                name = names[i][to];
         }
-        json_object_set(result, key, value);
+        json_object_set(result, name, value);
     }
     json_object_set_new(result, "apiVersion", json_string(api_version));
     return result;
