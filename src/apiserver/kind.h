@@ -73,6 +73,11 @@ int kinds_crd_put(struct kinds *kinds, json_t *crd, const char *now_rfc3339, str
 /* Stops serving what the CRD of this name defined. */
 void kinds_crd_remove(struct kinds *kinds, const char *crd_name);
 
+/* Appends what is wrong with a change alone: fields that may not move, such as a Deployment's
+ * selector. Both states are valid by themselves. Returns the number of faults found. */
+int kind_validate_update(const struct kind *kind, const json_t *fresh, const json_t *old,
+                         struct schema_causes *causes);
+
 /* Documents. Each returns a new reference, or NULL when there is no such document.
  * discovery_path: "/api", "/apis", "/api/v1", "/apis/GROUP", "/apis/GROUP/VERSION"; aggregated:
  * the client accepts apidiscovery.k8s.io/v2 (at /api and /apis). */

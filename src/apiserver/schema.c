@@ -223,7 +223,7 @@ void schema_cause_add(struct schema_causes *causes, const char *reason, const ch
 }
 
 static int refuse(const struct compile *at, struct err *err, const char *words) {
-    return err_set(err, ERR_INVALID, "%s: %s", at->path, words);
+    return err_set(err, ERR_INVALID, "%.120s: %s", at->path, words);
 }
 
 /* Compiles what stands one step below; the path is as before afterwards. */
@@ -324,7 +324,7 @@ static int read_values(const struct compile *at, struct schema *schema, struct e
     }
     if (json_is_string(pattern) && *json_string_value(pattern) &&
         pattern_new(json_string_value(pattern), &schema->pattern, &inner) < 0)
-        return err_set(err, ERR_INVALID, "%s.pattern: Invalid value: \"%s\": %s", at->path,
+        return err_set(err, ERR_INVALID, "%.80s.pattern: Invalid value: \"%.60s\": %s", at->path,
                        json_string_value(pattern), inner.msg);
     return 0;
 }
