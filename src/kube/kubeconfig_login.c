@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+_Static_assert(KEYFILE_TOKEN_MAX_BYTES == FETCH_TOKEN_MAX_BYTES, "what is read can be sent");
+
 static int read_context(const struct kubeconfig *config, const char *context,
                         struct kubeconfig_entry *ret_cluster, struct kubeconfig_entry *ret_user,
                         char **ret_ns, struct err *err);

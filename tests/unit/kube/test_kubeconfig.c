@@ -198,6 +198,25 @@ static void C01_a_path_without_folder_and_at_the_root(void **state) {
     kubeconfig_free(config);
 }
 
+static void C01_an_explicit_path_may_be_a_pipe(void **state) {
+    struct kubeconfig *config = NULL;
+    const char *path = tempfolder_path("pipe");
+
+    (void)state;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    const pid_t pid = fork();
+
+    if (pid == 0) {
+        FILE *file = fopen(path, "w"); /* as of --kubeconfig <(program) */
+
+        _exit(!file || fputs("current-context: piped", file) < 0 || fclose(file) != 0);
+    }
+    assert_int_equal(kubeconfig_load(path, NULL, NULL, &config, NULL), 0);
+    assert_string_equal(kubeconfig_current(config), "piped");
+    kubeconfig_free(config);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 static void limits_of_files_and_entries_hold(void **state) {
     struct kubeconfig *config = NULL;
     struct err err = {0};
@@ -713,6 +732,7 @@ int main(void) {
         cmocka_unit_test(C01_the_current_context_and_maps_are_the_first_ones),
         cmocka_unit_test(C01_only_an_explicit_path_must_exist),
         cmocka_unit_test(C01_a_path_without_folder_and_at_the_root),
+        cmocka_unit_test(C01_an_explicit_path_may_be_a_pipe),
         cmocka_unit_test(limits_of_files_and_entries_hold),
         cmocka_unit_test(C02_data_beats_file),
         cmocka_unit_test(C03_conflicts_are_errors_by_name),
