@@ -23,7 +23,8 @@ static inline json_t *load(const char *text) {
 }
 
 /* spec: replicas, image, labels (granular), selector (atomic), args (atomic), tags (set), ports
- * (map by port and protocol, TCP), containers (map by name, with env by name), open (undescribed).
+ * (map by port and protocol, TCP), containers (map by name, with env by name), pools (map of maps),
+ * open (undescribed).
  */
 static inline struct schema *patchtest_schema(void) {
     static const char *const TEXT =
@@ -52,6 +53,8 @@ static inline struct schema *patchtest_schema(void) {
         "{'type':'string'}},'env':{'type':'array','x-kubernetes-list-type':'map',"
         "'x-kubernetes-list-map-keys':['name'],'items':{'type':'object','properties':{"
         "'name':{'type':'string'},'value':{'type':'string'}}}}}}},"
+        "'pools':{'type':'object','additionalProperties':{'type':'object','properties':"
+        "{'size':{'type':'integer'}}}},"
         "'open':{'type':'object','x-kubernetes-preserve-unknown-fields':true}}},"
         "'status':{'type':'object','properties':{'ready':{'type':'integer'}}}}}";
     struct schema *schema = NULL;

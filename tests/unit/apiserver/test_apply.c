@@ -268,6 +268,34 @@ static void C53_an_item_goes_with_its_owner_whatever_was_set_inside(void **state
     story_end(&story);
 }
 
+static void C53_an_entry_of_a_map_goes_as_an_item_does(void **state) {
+    struct story story;
+
+    (void)state;
+    story_begin(&story);
+    applies(&story, "a", "{'pools':{'x':{'size':1},'y':{'size':1}}}");
+    owns(&story, "a", "{'f:pools':{'f:x':{'.':{},'f:size':{}},'f:y':{'.':{},'f:size':{}}}}");
+    applies(&story, "b", "{'pools':{'y':{'size':1}}}");
+    updates(&story, "u", "{'pools':{'x':{'size':2},'y':{'size':2}}}");
+    applies(&story, "a", "{}");
+    spec_is(&story, "{'pools':{'y':{'size':2}}}");
+    owns_as(&story, "u", "Update", "{'f:pools':{'f:y':{'f:size':{}}}}");
+    story_end(&story);
+}
+
+static void one_name_is_another_owner_at_each_subresource(void **state) {
+    struct story story;
+
+    (void)state;
+    story_begin(&story);
+    updates(&story, "u", "{'replicas':1}");
+    updates_at(&story, "u", "scale", "{'replicas':2}");
+    assert_int_equal(json_array_size(entries(&story)), 2);
+    assert_json("scale", json_object_get(json_array_get(entries(&story), 1), "fieldsV1"),
+                "{'f:spec':{'f:replicas':{}}}");
+    story_end(&story);
+}
+
 static void C53_an_update_takes_what_it_changes(void **state) {
     struct story story;
 
@@ -608,6 +636,8 @@ int main(void) {
         cmocka_unit_test(C53_a_key_left_out_has_its_default),
         cmocka_unit_test(C53_sets_and_what_is_atomic),
         cmocka_unit_test(C53_an_item_goes_with_its_owner_whatever_was_set_inside),
+        cmocka_unit_test(C53_an_entry_of_a_map_goes_as_an_item_does),
+        cmocka_unit_test(one_name_is_another_owner_at_each_subresource),
         cmocka_unit_test(C53_an_update_takes_what_it_changes),
         cmocka_unit_test(C53_replicas_left_out_stay_the_autoscalers),
         cmocka_unit_test(a_second_apply_changes_nothing),

@@ -141,6 +141,10 @@ static const struct row MORE[] = {
      "{\"a\":{\"b\":{}}}", 0},
     {"move into itself", "{\"a\":{}}", "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/a/b\"}]",
      NULL, ERR_INVALID},
+    {"move into itself where another takes its place", "[{},{}]",
+     "[{\"op\":\"move\",\"from\":\"/0\",\"path\":\"/0/b\"}]", NULL, ERR_INVALID},
+    {"fewer keys are not the same", "{\"a\":{\"b\":1}}",
+     "[{\"op\":\"test\",\"path\":\"/a\",\"value\":{\"b\":1,\"c\":2}}]", NULL, ERR_CONFLICT},
     {"move nowhere", "{\"a\":1}", "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/a\"}]",
      "{\"a\":1}", 0},
     {"move to a place that is not", "{\"a\":1}",
@@ -204,6 +208,24 @@ static void copies_cannot_fill_the_memory(void **state) {
     json_decref(object);
 }
 
+static void copies_count_together(void **state) {
+    const size_t size = 1 << 20;
+    char *text = calloc(size + 1, 1);
+    json_t *patch = json_array();
+    json_t *object;
+
+    (void)state;
+    memset(text, 'x', size);
+    object = json_pack("{ss}", "a", text);
+    for (int i = 0; i < 3; i++) {
+        json_array_append_new(patch, load("{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/b\"}"));
+        assert_int_equal(run(object, patch), i < 2 ? 0 : ERR_INVALID);
+    }
+    json_decref(patch);
+    json_decref(object);
+    free(text);
+}
+
 static void depth_is_bounded(void **state) {
     char path[2 * 65 + 1] = "";
     json_t *object = json_object();
@@ -241,6 +263,7 @@ int main(void) {
         cmocka_unit_test(C52_pointers_and_targets),
         cmocka_unit_test(the_number_of_operations_is_bounded),
         cmocka_unit_test(copies_cannot_fill_the_memory),
+        cmocka_unit_test(copies_count_together),
         cmocka_unit_test(depth_is_bounded),
     };
 

@@ -68,6 +68,13 @@ static const struct row {
      "{'$setElementOrder/containers':[{'name':'c'},{'name':'b'}],"
      "'containers':[{'$patch':'delete','name':'a'}]}",
      "{'containers':[{'name':'c'},{'name':'b'}]}"},
+    {"order after a removal and an addition",
+     "{'containers':[{'name':'a'},{'name':'b'},{'name':'c'}]}",
+     "{'$setElementOrder/containers':[{'name':'d'},{'name':'b'}],"
+     "'containers':[{'$patch':'delete','name':'a'},{'name':'d'}]}",
+     "{'containers':[{'name':'d'},{'name':'b'},{'name':'c'}]}"},
+    {"a default on both sides", "{'ports':[{'port':1}]}", "{'ports':[{'port':1,'name':'x'}]}",
+     "{'ports':[{'port':1,'name':'x'}]}"},
     {"order of nothing", "{}", "{'$setElementOrder/containers':[{'name':'b'}]}", "{}"},
     {"order that is none", "{'tags':['a']}", "{'$setElementOrder/tags':'a'}", NULL},
     {"a map is replaced", "{'labels':{'a':'1'}}", "{'labels':{'$patch':'replace','b':'2'}}",
