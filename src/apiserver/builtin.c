@@ -343,6 +343,7 @@ struct kind *builtin_kind_new(const struct builtin *row) {
         kind->scale_status_path = str_dup(".status.replicas");
         kind->scale_selector_path = str_dup(".spec.selector");
     }
+    kind->prunes = true;
     r = schema_new(root, &kind->schema, NULL);
     assert(r >= 0);
     (void)r;

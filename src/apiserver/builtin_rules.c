@@ -1,14 +1,10 @@
 #include "apiserver/builtin.h"
 
 #include "base/auto.h"
-#include "base/base64.h"
-#include "base/str.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#define SECRET_MAX_BYTES ((size_t)2 << 20)
 
 static json_t *at(const json_t *object, const char *first, const char *second, const char *third) {
     json_t *found = json_object_get(object, first);
@@ -53,7 +49,6 @@ static void fill_pod_spec(json_t *spec) {
 
 static void fill_pod(json_t *pod) {
     fill_pod_spec(json_object_get(pod, "spec"));
-    set_missing(pod, "status", json_pack("{s:s}", "phase", "Pending"));
 }
 
 static void fill_template(json_t *workload) {
@@ -107,36 +102,6 @@ static void fill_service(json_t *service) {
         if (number)
             set_missing(port, "targetPort", json_copy((json_t *)(uintptr_t)number));
     }
-}
-
-static void fill_namespace(json_t *ns) {
-    set_missing(ns, "spec", json_pack("{s:[s]}", "finalizers", "kubernetes"));
-    set_missing(ns, "status", json_pack("{s:s}", "phase", "Active"));
-}
-
-/* stringData is write-only: it goes into data as base64. */
-static void fill_secret(json_t *secret) {
-    json_t *plain = json_object_get(secret, "stringData");
-    const char *key;
-    const json_t *value;
-    void *next;
-
-    if (!json_is_object(plain))
-        return;
-    set_missing(secret, "data", json_object());
-    for (next = json_object_iter(plain); next; next = json_object_iter_next(plain, next)) {
-        struct str encoded;
-
-        key = json_object_iter_key(next);
-        value = json_object_iter_value(next);
-        str_init(&encoded, SECRET_MAX_BYTES);
-        if (json_is_string(value) &&
-            base64_encode(&encoded, json_string_value(value), json_string_length(value), NULL) >= 0)
-            json_object_set_new(json_object_get(secret, "data"), key,
-                                json_string(encoded.data ? encoded.data : ""));
-        str_done(&encoded);
-    }
-    json_object_del(secret, "stringData");
 }
 
 static void fill_crd(json_t *crd) {
@@ -305,8 +270,6 @@ const struct schema_extra *builtin_extra(const char *group, const char *resource
     } rows[] = {
         {"", "pods", {fill_pod, judge_pod}},
         {"", "services", {fill_service, judge_service}},
-        {"", "namespaces", {fill_namespace, NULL}},
-        {"", "secrets", {fill_secret, NULL}},
         {"apps", "deployments", {fill_deployment, judge_workload}},
         {"apps", "statefulsets", {fill_statefulset, judge_workload}},
         {"apps", "replicasets", {fill_template, judge_workload}},

@@ -40,7 +40,7 @@ struct kind {
     bool counts_generation;    /* metadata.generation moves with the spec */
     bool read_only;            /* served empty, such as componentstatuses */
     struct schema *schema; /* of a CRD: whole; of a built-in: merge keys and the fields checked */
-    bool prunes;           /* unknown fields are dropped: CRDs */
+    bool prunes;           /* unknown fields are dropped, where the schema is closed */
     struct kind_column *columns;
     int column_count;
     const char *crd_name; /* NULL: built in */
