@@ -3,6 +3,7 @@
 #include "apiserver/answer.h"
 #include "apiserver/commit.h"
 #include "apiserver/garbage.h"
+#include "apiserver/protobuf.h"
 #include "apiserver/read.h"
 #include "apiserver/server.h"
 #include "apiserver/verb.h"
@@ -17,6 +18,7 @@
 #define AGGREGATED_MEDIA "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 static void request(void *arg, const struct http_incoming *incoming, struct http_reply *reply);
+static int parse_body(const struct http_incoming *in, json_t **ret_body, struct err *err);
 static void closed(void *arg, struct http_reply *reply);
 static void changed(void *arg, const struct change *change);
 static void add_namespaces(struct apiserver *server);
@@ -123,28 +125,21 @@ struct object *call_object(struct call *call) {
 }
 
 int call_body(struct call *call, json_t **ret_body) {
-    const char *type = call->in->content_type;
     json_t *body = NULL;
     struct err err = {0};
 
     *ret_body = NULL;
     if (call->in->body_bytes == 0)
         return 0;
-    if (*type == '\0' || strncmp(type, "application/json", 16) == 0) {
-        json_error_t fault;
+    const int r = parse_body(call->in, &body, &err);
 
-        body = json_loadb(call->in->body, call->in->body_bytes, JSON_REJECT_DUPLICATES, &fault);
-        if (!body)
-            return refuse(&call->refusal, 400, "BadRequest",
-                          "the object provided is unrecognized: %s", fault.text);
-    } else if (strstr(type, "yaml")) {
-        if (yaml_parse(call->in->body, call->in->body_bytes, &body, &err) < 0)
-            return refuse(&call->refusal, 400, "BadRequest", "error decoding YAML: %s", err.msg);
-    } else {
+    if (r == ERR_NOTFOUND)
         return refuse(&call->refusal, 415, "UnsupportedMediaType",
                       "the body of the request was in an unknown format - accepted media types "
                       "include: application/json, application/yaml");
-    }
+    if (r < 0)
+        return refuse(&call->refusal, 400, "BadRequest", "the object provided is unrecognized: %s",
+                      err.msg);
     if (!json_is_object(body)) {
         json_decref(body);
         return refuse(&call->refusal, 400, "BadRequest", "the body is not an object");
@@ -159,6 +154,22 @@ char *call_manager(const struct call *call) {
     if (*call->route.field_manager != '\0')
         return str_dup(call->route.field_manager);
     return len > 0 ? str_dup_len(call->in->user_agent, len < 128 ? len : 128) : str_dup("unknown");
+}
+
+/* ERR_NOTFOUND: a form that we do not read. */
+static int parse_body(const struct http_incoming *in, json_t **ret_body, struct err *err) {
+    const char *type = in->content_type;
+
+    if (strncmp(type, "application/vnd.kubernetes.protobuf", 35) == 0)
+        return protobuf_read(in->body, in->body_bytes, ret_body, err);
+    if (strstr(type, "yaml"))
+        return yaml_parse(in->body, in->body_bytes, ret_body, err);
+    if (*type != '\0' && strncmp(type, "application/json", 16) != 0)
+        return ERR_NOTFOUND;
+    json_error_t fault;
+
+    *ret_body = json_loadb(in->body, in->body_bytes, JSON_REJECT_DUPLICATES, &fault);
+    return *ret_body ? 0 : err_set(err, ERR_INVALID, "%s", fault.text);
 }
 
 static void request(void *arg, const struct http_incoming *incoming, struct http_reply *reply) {

@@ -51,8 +51,8 @@ int commit_create(struct call *call, json_t *object, bool applied) {
     json_object_set_new(metadata, "creationTimestamp", json_string(time));
     if (call->kind->counts_generation)
         json_object_set_new(metadata, "generation", json_integer(1));
-    if (call->kind->has_status)
-        json_object_del(object, "status");
+    if (call->kind->has_status && strcmp(call->kind->resource, "nodes") != 0)
+        json_object_del(object, "status"); /* a kubelet registers its node with one */
     r = admit_object(call, object, NULL);
     if (r == 0 && call->set == call->server->crds)
         r = serve_crd(call, object, true);

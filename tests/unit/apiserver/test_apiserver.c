@@ -152,7 +152,7 @@ static void refusals_are_worded_as_kubectl_knows_them(void **state) {
          "the name of the object (two) does not match the name on the URL (one)"},
         {"POST", MAPS, JSON, "{", 400, "BadRequest", NULL},
         {"POST", MAPS, JSON, "", 400, "BadRequest", NULL},
-        {"POST", MAPS, "application/vnd.kubernetes.protobuf", "k8s", 415, "UnsupportedMediaType",
+        {"POST", MAPS, "application/cbor", "k8s", 415, "UnsupportedMediaType",
          NULL},
         {"PATCH", MAPS "/one", JSON, "{}", 415, "UnsupportedMediaType", NULL},
         {"PATCH", MAPS "/none", MERGE, "{}", 404, "NotFound", "configmaps \"none\" not found"},
@@ -606,6 +606,16 @@ static void services_get_an_address(void **state) {
     assert_string_equal(got(rig, "spec.clusterIP"), "None");
 }
 
+static void a_node_registers_with_its_status(void **state) {
+    struct rig *rig = *state;
+
+    assert_int_equal(ask(rig, "POST", "/api/v1/nodes", JSON,
+                         "{'metadata':{'name':'n'},'status':{'conditions':[{'type':'Ready',"
+                         "'status':'True'}]}}"),
+                     201);
+    assert_string_equal(got(rig, "status.conditions.0.type"), "Ready");
+}
+
 static void tables_and_metadata_are_negotiated(void **state) {
     struct rig *rig = *state;
 
@@ -684,6 +694,7 @@ int main(void) {
         TEST(custom_resources_are_defaulted_pruned_and_checked),
         TEST(events_have_two_forms),
         TEST(services_get_an_address),
+        TEST(a_node_registers_with_its_status),
         TEST(tables_and_metadata_are_negotiated),
         TEST(documents),
         TEST(ten_thousand_objects),
