@@ -29,12 +29,29 @@ static const char *pull_policy(const char *image) {
     return !tag || strcmp(tag, ":latest") == 0 ? "Always" : "IfNotPresent";
 }
 
+/* Quantities are kept as text: "cpu: 1" is read back as "1". */
+static void fill_quantities(json_t *quantities) {
+    const char *key;
+    json_t *value;
+    void *next;
+
+    json_object_foreach_safe(quantities, next, key, value) {
+        if (json_is_integer(value))
+            json_object_set_new(quantities, key,
+                                json_sprintf("%" JSON_INTEGER_FORMAT, json_integer_value(value)));
+        else if (json_is_real(value))
+            json_object_set_new(quantities, key, json_sprintf("%g", json_real_value(value)));
+    }
+}
+
 static void fill_containers(json_t *list) {
     for (size_t i = 0; i < json_array_size(list); i++) {
         json_t *container = json_array_get(list, i);
         const char *image = json_string_value(json_object_get(container, "image"));
 
         set_missing(container, "imagePullPolicy", json_string(pull_policy(image ? image : "")));
+        fill_quantities(at(container, "resources", "requests", NULL));
+        fill_quantities(at(container, "resources", "limits", NULL));
     }
 }
 
@@ -49,6 +66,11 @@ static void fill_pod_spec(json_t *spec) {
 
 static void fill_pod(json_t *pod) {
     fill_pod_spec(json_object_get(pod, "spec"));
+}
+
+static void fill_node(json_t *node) {
+    fill_quantities(at(node, "status", "capacity", NULL));
+    fill_quantities(at(node, "status", "allocatable", NULL));
 }
 
 static void fill_template(json_t *workload) {
@@ -269,6 +291,7 @@ const struct schema_extra *builtin_extra(const char *group, const char *resource
         struct schema_extra extra;
     } rows[] = {
         {"", "pods", {fill_pod, judge_pod}},
+        {"", "nodes", {fill_node, NULL}},
         {"", "services", {fill_service, judge_service}},
         {"apps", "deployments", {fill_deployment, judge_workload}},
         {"apps", "statefulsets", {fill_statefulset, judge_workload}},

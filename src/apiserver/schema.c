@@ -458,6 +458,21 @@ static int read_node(struct compile *at, struct schema *schema, struct err *err)
     return read_choices(at, schema, err);
 }
 
+/* A default, with the defaults inside it filled in, must be a valid value itself. */
+static int check_preset(const struct compile *at, const struct schema *schema, struct err *err) {
+    json_auto_t *preset = schema->preset ? json_deep_copy(schema->preset) : NULL;
+    auto_free struct schema_causes *causes = NULL;
+
+    if (!preset)
+        return 0;
+    causes = str_alloc(1, sizeof(*causes));
+    schema_default(schema, preset);
+    if (schema_validate(schema, preset, causes) == 0)
+        return 0;
+    return err_set(err, ERR_INVALID, "%.120s.default%s%.20s: %.80s", at->path,
+                   *causes->at[0].field ? "." : "", causes->at[0].field, causes->at[0].message);
+}
+
 static int compile_node(struct compile *at, const json_t *openapi, struct schema **ret_schema,
                         struct err *err) {
     struct schema *schema;
@@ -472,6 +487,7 @@ static int compile_node(struct compile *at, const json_t *openapi, struct schema
     schema = str_alloc(1, sizeof(*schema));
     schema->openapi = (json_t *)(uintptr_t)openapi;
     r = read_node(at, schema, err);
+    r = r < 0 ? r : check_preset(at, schema, err);
     at->depth--;
     if (r < 0) {
         schema_free(schema);

@@ -168,14 +168,14 @@ static const struct {
 } defaults[] = {
     {"apps", "deployments",
      "{'spec':{'template':{'spec':{'containers':[{'name':'a','image':'i:1'},{'name':'b','image':"
-     "'host:5000/j'}]}}}}",
+     "'host:5000/j','resources':{'requests':{'cpu':1},'limits':{'cpu':'2'}}}]}}}}",
      "{'spec':{'replicas':1,'revisionHistoryLimit':10,'progressDeadlineSeconds':600,'strategy':{"
      "'type':'RollingUpdate','rollingUpdate':{'maxSurge':'25%','maxUnavailable':'25%'}},'template':"
      "{'spec':{'restartPolicy':'Always','dnsPolicy':'ClusterFirst','terminationGracePeriodSeconds':"
      "30,'schedulerName':'default-scheduler','securityContext':{},'containers':[{'name':'a',"
      "'image':'i:1','resources':{},'terminationMessagePath':'/dev/termination-log',"
      "'terminationMessagePolicy':'File','imagePullPolicy':'IfNotPresent'},{'name':'b','image':"
-     "'host:5000/j','resources':{},'terminationMessagePath':'/dev/termination-log',"
+     "'host:5000/j','resources':{'requests':{'cpu':'1'},'limits':{'cpu':'2'}},'terminationMessagePath':'/dev/termination-log',"
      "'terminationMessagePolicy':'File','imagePullPolicy':'Always'}]}}}}"},
     {"apps", "deployments", "{'spec':{'replicas':0,'strategy':{'type':'Recreate'}}}",
      "{'spec':{'replicas':0,'revisionHistoryLimit':10,'progressDeadlineSeconds':600,'strategy':{"
@@ -188,6 +188,8 @@ static const struct {
      "{'spec':{'replicas':1,'revisionHistoryLimit':10,'podManagementPolicy':'OrderedReady',"
      "'updateStrategy':{'type':'OnDelete'},"
      "'persistentVolumeClaimRetentionPolicy':{'whenDeleted':'Retain','whenScaled':'Retain'}}}"},
+    {"", "nodes", "{'status':{'capacity':{'cpu':4,'memory':'1Gi','x':0.5}}}",
+     "{'status':{'capacity':{'cpu':'4','memory':'1Gi','x':'0.5'}}}"},
     {"", "services", "{'spec':{'ports':[{'port':80},{'port':53,'protocol':'UDP','targetPort':"
      "'dns'}]}}",
      "{'spec':{'type':'ClusterIP','sessionAffinity':'None','internalTrafficPolicy':'Cluster',"

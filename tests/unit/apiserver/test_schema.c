@@ -98,6 +98,22 @@ static const struct {
      "\"2026-02-29T00:00:00Z\""},
     {"\"t\":{\"type\":\"string\",\"format\":\"date-time\"}",
      "{\"t\":\"2024-02-29T23:59:59.123456+01:00\"}", ""},
+    {"\"t\":{\"type\":\"string\",\"format\":\"date\"}", "{\"t\":\"2000-02-29\"}", ""},
+    {"\"t\":{\"type\":\"string\",\"format\":\"date\"}", "{\"t\":\"1900-02-29\"}",
+     "spec.t: Invalid value: \"1900-02-29\": spec.t in body must be of type date: "
+     "\"1900-02-29\""},
+    {"\"t\":{\"type\":\"string\",\"format\":\"byte\"}", "{\"t\":\"Y===\"}",
+     "spec.t: Invalid value: \"Y===\": spec.t in body must be of type byte: \"Y===\""},
+    {"\"t\":{\"type\":\"string\",\"format\":\"uuid\"}",
+     "{\"t\":\"123e4567-e89b-12d3-a456-426614174000\"}", ""},
+    {"\"t\":{\"type\":\"string\",\"format\":\"uuid\"}",
+     "{\"t\":\"123e4567-e89b-12d3-a456-42661417400\"}",
+     "spec.t: Invalid value: \"123e4567-e89b-12d3-a456-42661417400\": spec.t in body must be of "
+     "type uuid: \"123e4567-e89b-12d3-a456-42661417400\""},
+    {"\"t\":{\"type\":\"string\",\"format\":\"ipv4\"}", "{\"t\":\"10.0.0.256\"}",
+     "spec.t: Invalid value: \"10.0.0.256\": spec.t in body must be of type ipv4: "
+     "\"10.0.0.256\""},
+    {"\"t\":{\"type\":\"string\",\"format\":\"ipv6\"}", "{\"t\":\"fe80::1\"}", ""},
     {"\"t\":{\"type\":\"string\",\"format\":\"byte\"}", "{\"t\":\"YQ==\"}", ""},
     {"\"t\":{\"type\":\"string\",\"format\":\"byte\"}", "{\"t\":\"YQ=\"}",
      "spec.t: Invalid value: \"YQ=\": spec.t in body must be of type byte: \"YQ=\""},
@@ -224,6 +240,8 @@ static void only_the_first_causes_are_kept_and_all_counted(void **state) {
         json_array_append_new(list, json_integer(i));
     assert_int_equal(schema_validate(schema, object, &causes), 100);
     assert_int_equal(causes.count, 100);
+    assert_int_equal(schema_validate(schema, object, &causes), 100); /* what was there stays */
+    assert_int_equal(causes.count, 200);
     assert_string_equal(causes.at[SCHEMA_CAUSES_MAX - 1].field, "spec.l[15]");
     json_decref(object);
     schema_free(schema);
@@ -378,6 +396,9 @@ static void what_is_not_structural_is_refused(void **state) {
         {SPEC("\"a\":{\"type\":\"string\",\"x-kubernetes-list-type\":\"set\"}"), "type array"},
         {SPEC("\"a\":{\"type\":\"string\",\"anyOf\":[{\"default\":\"x\"}]}"), "structural"},
         {SPEC("\"a\":{\"type\":\"string\",\"enum\":\"x\"}"), "must be a list"},
+        {SPEC("\"a\":{\"type\":\"integer\",\"default\":\"x\"}"), "properties[a].default: Invalid"},
+        {SPEC("\"a\":{\"type\":\"object\",\"default\":{},\"required\":[\"b\"]}"),
+         "properties[a].default.b: Required value"},
     };
 
     (void)state;

@@ -62,6 +62,12 @@ static const struct {
      "'terminated':{'exitCode':0}}},{'name':'j','state':{'running':{}}}]}}",
      "['p','0/1','Init:1/2','0','<unknown>','<none>','<none>','<none>','<none>']"},
     {"", "v1", "pods",
+     "{'metadata':{'name':'p'},'spec':{'containers':[{}],'initContainers':[{'name':'i'}]},"
+     "'status':{'phase':'Running','initContainerStatuses':[{'name':'i','restartCount':4,'state':{"
+     "'terminated':{'exitCode':0}}}],'containerStatuses':[{'ready':true,'restartCount':1,'state':{"
+     "'running':{}}}]}}",
+     "['p','1/1','Running','1','<unknown>','<none>','<none>','<none>','<none>']"},
+    {"", "v1", "pods",
      "{'metadata':{'name':'p'},'spec':{'containers':[{}]},'status':{'phase':'Failed',"
      "'containerStatuses':[{'state':{'terminated':{'exitCode':3}}}]}}",
      "['p','0/1','ExitCode:3','0','<unknown>','<none>','<none>','<none>','<none>']"},
