@@ -175,7 +175,8 @@ static const struct {
      "30,'schedulerName':'default-scheduler','securityContext':{},'containers':[{'name':'a',"
      "'image':'i:1','resources':{},'terminationMessagePath':'/dev/termination-log',"
      "'terminationMessagePolicy':'File','imagePullPolicy':'IfNotPresent'},{'name':'b','image':"
-     "'host:5000/j','resources':{'requests':{'cpu':'1'},'limits':{'cpu':'2'}},'terminationMessagePath':'/dev/termination-log',"
+     "'host:5000/j','resources':{'requests':{'cpu':'1'},'limits':{'cpu':'2'}},"
+     "'terminationMessagePath':'/dev/termination-log',"
      "'terminationMessagePolicy':'File','imagePullPolicy':'Always'}]}}}}"},
     {"apps", "deployments", "{'spec':{'replicas':0,'strategy':{'type':'Recreate'}}}",
      "{'spec':{'replicas':0,'revisionHistoryLimit':10,'progressDeadlineSeconds':600,'strategy':{"
