@@ -7,9 +7,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
 
 enum phase { WAITING, LISTING, FILLING, WATCHING }; /* FILLING: a watch-list before its bookmark */
 enum want { WANT_LIST, WANT_FILL, WANT_WATCH };
+
+/* An object whose own write was answered: what is older than the answer is stale. */
+struct note {
+    char *uid;
+    char *key;
+    char *rv; /* NULL: it is deleted for good */
+    int64_t at_ms;
+    UT_hash_handle hh; /* in the order they were made */
+};
 
 struct reflector {
     struct reflector_config config;
@@ -32,11 +42,13 @@ struct reflector {
     int timeout_s;
     int64_t due_ms;
     int64_t started_ms;
+    int64_t list_ms; /* when the first page of the list was asked for */
     int64_t byte_ms;
     int64_t failed_ms;
     unsigned failures;
     unsigned internal; /* in-stream 500s in a row */
     unsigned silent;   /* watches in a row that ended early without an event */
+    struct note *notes;
 };
 
 static struct reflector_out on_head(struct reflector *r, const struct reflector_event *e,
@@ -60,6 +72,17 @@ static struct reflector_out stay(const struct reflector *r);
 static struct reflector_out finish(struct reflector *r, const char *rv, bool stream,
                                    int64_t now_ms);
 static int apply(struct reflector *r, const struct reflector_event *e);
+static int replace(struct reflector *r, struct store *store, const struct store_item *item,
+                   bool loud);
+static void carry(struct reflector *r, const char *rv);
+static void note_add(struct reflector *r, const struct store_item *item, bool gone, int64_t now_ms);
+static void note_remove(struct reflector *r, struct note *note);
+static void note_pass(struct reflector *r, const struct reflector_event *e);
+static void notes_prune(struct reflector *r, int64_t now_ms);
+static struct note *note_find(const struct reflector *r, const char *uid);
+static bool is_stale(const struct reflector *r, const struct store_item *item);
+static bool is_after_note(const struct reflector *r, const struct note *note);
+static void ignore(void *context, enum store_change change, const struct store_item *item);
 static void move_rv(struct reflector *r, const char *rv);
 static bool is_older(const char *a, const char *b);
 static bool is_expired(const struct reflector_event *e);
@@ -83,6 +106,8 @@ void reflector_free(struct reflector *r) {
     store_free(r->cache);
     store_free(r->side);
     free(r->next_page);
+    while (r->notes)
+        note_remove(r, r->notes);
     free(r);
 }
 
@@ -95,6 +120,7 @@ struct reflector_out reflector_step(struct reflector *r, const struct reflector_
         return stay(r);
     }
     r->byte_ms = now_ms;
+    notes_prune(r, now_ms);
     switch (e->kind) {
     case REFLECTOR_HEAD:
         return on_head(r, e, now_ms);
@@ -126,6 +152,40 @@ struct reflector_status reflector_status(const struct reflector *r) {
 
     status.rv = r->rv;
     return status;
+}
+
+void reflector_fold(struct reflector *r, const struct store_item *item, bool wanted,
+                    int64_t now_ms) {
+    const struct store_item *old = item->key ? store_get(r->cache, item->key) : NULL;
+    const bool newer = r->status.synced && item->key && item->uid && item->rv &&
+                       strlen(item->rv) < sizeof r->rv && is_older(r->rv, item->rv) &&
+                       (!old || is_older(old->rv, item->rv)) && !is_stale(r, item);
+    bool taken = false;
+
+    if (newer && wanted) {
+        taken = replace(r, r->cache, item, true) == 0;
+    } else if (newer && old && strcmp(old->uid, item->uid) == 0) {
+        tell(r, STORE_DELETE, old);
+        store_remove(r->cache, item->key);
+    }
+    if (newer && (taken || !wanted))
+        note_add(r, item, false, now_ms);
+    if (!taken && item->object && r->config.free_object)
+        r->config.free_object(item->object);
+}
+
+void reflector_fold_gone(struct reflector *r, const char *key, const char *uid, int64_t now_ms) {
+    const struct store_item gone = {.key = key, .uid = uid};
+    const struct store_item *old = store_get(r->cache, key);
+    const struct store_item *listed = r->side ? store_get(r->side, key) : NULL;
+
+    if (old && strcmp(old->uid, uid) == 0) {
+        tell(r, STORE_DELETE, old);
+        store_remove(r->cache, key);
+    }
+    if (listed && strcmp(listed->uid, uid) == 0)
+        store_remove(r->side, key);
+    note_add(r, &gone, true, now_ms);
 }
 
 static struct reflector_out on_timer(struct reflector *r, int64_t now_ms) {
@@ -172,7 +232,7 @@ static struct reflector_out on_head(struct reflector *r, const struct reflector_
 
 static struct reflector_out on_item(struct reflector *r, const struct reflector_event *e,
                                     int64_t now_ms) {
-    if (r->phase != LISTING || !e->item.key) {
+    if (r->phase != LISTING || !e->item.key || is_stale(r, &e->item)) {
         free_event_object(r, e);
         return stay(r);
     }
@@ -206,6 +266,8 @@ static struct reflector_out on_list_end(struct reflector *r, const struct reflec
 static struct reflector_out finish(struct reflector *r, const char *rv, bool stream,
                                    int64_t now_ms) {
     struct store *before = r->cache;
+
+    carry(r, rv);
     const size_t vanished = store_vanished(before, r->side);
     const bool quorum = r->list_unset && !stream;
 
@@ -218,8 +280,7 @@ static struct reflector_out finish(struct reflector *r, const char *rv, bool str
     snprintf(r->rv, sizeof r->rv, "%s", rv);
     r->cache = r->side;
     r->side = NULL;
-    if (r->config.sink)
-        store_diff(before, r->cache, r->config.sink, r->config.context);
+    store_diff(before, r->cache, r->config.sink ? r->config.sink : ignore, r->config.context);
     store_free(before);
     free(r->next_page);
     r->next_page = NULL;
@@ -329,29 +390,43 @@ static int apply(struct reflector *r, const struct reflector_event *e) {
         free_event_object(r, e); /* a replay: the stream is in order, so this is known */
         return 0;
     }
-    if (e->type == REFLECTOR_DELETED) {
+    if (e->type == REFLECTOR_DELETED || e->unwanted) {
         if (same && !is_older(e->item.rv, old->rv)) {
             if (loud)
                 tell(r, STORE_DELETE, old);
             store_remove(store, e->item.key);
         }
         free_event_object(r, e);
-    } else if (same && (strcmp(old->rv, e->item.rv) == 0 || is_older(e->item.rv, old->rv))) {
+    } else if (is_stale(r, &e->item) ||
+               (same && (strcmp(old->rv, e->item.rv) == 0 || is_older(e->item.rv, old->rv)))) {
         free_event_object(r, e);
     } else {
-        if (old && !same) {
-            if (loud)
-                tell(r, STORE_DELETE, old);
-            store_remove(store, e->item.key);
-        }
-        code = store_put(store, &e->item, NULL);
+        code = replace(r, store, &e->item, loud);
         if (code < 0)
             free_event_object(r, e);
-        else if (loud)
-            tell(r, same ? STORE_UPDATE : STORE_ADD, store_get(store, e->item.key));
     }
+    if (code == 0 && loud)
+        note_pass(r, e);
     if (code == 0 && loud && !r->synthetic)
         move_rv(r, e->item.rv);
+    return code;
+}
+
+/* Puts an item in the place of what has its key, and tells of it when loud. */
+static int replace(struct reflector *r, struct store *store, const struct store_item *item,
+                   bool loud) {
+    const struct store_item *old = store_get(store, item->key);
+    const bool same = old && strcmp(old->uid, item->uid ? item->uid : "") == 0;
+
+    if (old && !same) {
+        if (loud)
+            tell(r, STORE_DELETE, old);
+        store_remove(store, item->key);
+    }
+    const int code = store_put(store, item, NULL);
+
+    if (code == 0 && loud)
+        tell(r, same ? STORE_UPDATE : STORE_ADD, store_get(store, item->key));
     return code;
 }
 
@@ -367,6 +442,7 @@ static struct reflector_out request(struct reflector *r, int64_t now_ms) {
         if (!r->next_page) {
             r->status.list_count++;
             r->list_unset = r->unset;
+            r->list_ms = now_ms;
             store_free(r->side);
             r->side = store_new(r->config.max_items, r->config.free_object);
             if (!r->unset)
@@ -392,6 +468,7 @@ static struct reflector_out request(struct reflector *r, int64_t now_ms) {
         r->synthetic = true;
         r->status.list_count++;
         r->list_unset = r->rv[0] == '\0';
+        r->list_ms = now_ms;
         store_free(r->side);
         r->side = store_new(r->config.max_items, r->config.free_object);
         q->send_initial_events = q->match_not_older = true;
@@ -442,6 +519,84 @@ static struct reflector_out stay(const struct reflector *r) {
     if (r->phase == WATCHING && r->config.no_bookmarks)
         quiet_ms += 10000;
     return (struct reflector_out){.again_at_ms = r->byte_ms + quiet_ms};
+}
+
+/* A list that is older than a write of our own must not take it back: what was folded goes over,
+ * with an object that store_diff() exchanges for the known one. */
+static void carry(struct reflector *r, const char *rv) {
+    for (const struct note *note = r->notes; note; note = note->hh.next) {
+        const struct store_item *known = store_get(r->cache, note->key);
+
+        if (!note->rv || !known || strcmp(known->uid, note->uid) != 0 ||
+            strcmp(known->rv, note->rv) != 0 || !is_older(rv, note->rv) || is_after_note(r, note))
+            continue;
+        const struct store_item item = {known->key, known->uid, known->rv, NULL};
+
+        store_put(r->side, &item, NULL);
+    }
+}
+
+static void note_add(struct reflector *r, const struct store_item *item, bool gone,
+                     int64_t now_ms) {
+    struct note *note = note_find(r, item->uid);
+
+    if (note)
+        note_remove(r, note);
+    if (HASH_COUNT(r->notes) >= REFLECTOR_FOLD_MAX)
+        note_remove(r, r->notes);
+    note = str_alloc(1, sizeof *note);
+    note->uid = str_dup(item->uid);
+    note->key = str_dup(item->key);
+    note->rv = gone ? NULL : str_dup(item->rv);
+    note->at_ms = now_ms;
+    HASH_ADD_KEYPTR(hh, r->notes, note->uid, strlen(note->uid), note);
+}
+
+static void note_remove(struct reflector *r, struct note *note) {
+    HASH_DEL(r->notes, note);
+    free(note->uid);
+    free(note->key);
+    free(note->rv);
+    free(note);
+}
+
+/* What the watch has told of needs no note: a delete, or news as new as our own. */
+static void note_pass(struct reflector *r, const struct reflector_event *e) {
+    struct note *note = e->item.uid ? note_find(r, e->item.uid) : NULL;
+
+    if (note && (e->type == REFLECTOR_DELETED || (note->rv && !is_older(e->item.rv, note->rv))))
+        note_remove(r, note);
+}
+
+static void notes_prune(struct reflector *r, int64_t now_ms) {
+    while (r->notes && now_ms - r->notes->at_ms >= REFLECTOR_FOLD_MS)
+        note_remove(r, r->notes);
+}
+
+static struct note *note_find(const struct reflector *r, const char *uid) {
+    struct note *note = NULL;
+
+    HASH_FIND(hh, r->notes, uid, strlen(uid), note);
+    return note;
+}
+
+/* Whether our own write has overtaken this news. */
+static bool is_stale(const struct reflector *r, const struct store_item *item) {
+    const struct note *note = item->uid ? note_find(r, item->uid) : NULL;
+
+    return note && (!note->rv || (item->rv && is_older(item->rv, note->rv))) &&
+           !is_after_note(r, note);
+}
+
+/* A quorum list begun after our write's answer knows better, even after a restored backup. */
+static bool is_after_note(const struct reflector *r, const struct note *note) {
+    return r->phase != WATCHING && r->side && r->list_unset && note->at_ms < r->list_ms;
+}
+
+static void ignore(void *context, enum store_change change, const struct store_item *item) {
+    (void)context;
+    (void)change;
+    (void)item;
 }
 
 static void move_rv(struct reflector *r, const char *rv) {

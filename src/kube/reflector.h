@@ -26,6 +26,8 @@
 #define REFLECTOR_RV_SIZE 128          /* longer versions are a decode error */
 #define REFLECTOR_INTERNAL_LIMIT 6     /* in-stream 500s in a row before a list */
 #define REFLECTOR_SUSPECT_PERMILLE 300 /* more than this vanished in one list */
+#define REFLECTOR_FOLD_MAX 1024        /* own writes remembered; beyond it the oldest goes */
+#define REFLECTOR_FOLD_MS 300000       /* and for how long */
 
 enum reflector_event_kind {
     REFLECTOR_TIMER,    /* start, or again_at_ms has come */
@@ -56,6 +58,7 @@ struct reflector_event {
     const char *reason;     /* Status.reason or cause: Expired, ResourceVersionTooLarge; or NULL */
     enum reflector_type type;
     struct store_item item;     /* ITEM, CHANGE */
+    bool unwanted;              /* ADDED, MODIFIED: not one of ours any more; drop it if cached */
     const char *rv;             /* LIST_END, BOOKMARK: metadata.resourceVersion */
     const char *continue_token; /* LIST_END; NULL or "": the last page */
     bool initial_end;           /* BOOKMARK: k8s.io/initial-events-end is "true" */
@@ -110,6 +113,18 @@ void reflector_free(struct reflector *reflector);
 /* Feeds one event. Never fails: every event has an answer in every state. */
 struct reflector_out reflector_step(struct reflector *reflector,
                                     const struct reflector_event *event, int64_t now_ms);
+
+/* Puts the answer to a write of our own into the cache if it is newer than both the cache's item
+ * and the watch (C28); older news of its uid are ignored until the watch has passed it. Takes the
+ * object over in any case. wanted false: the object is no longer one of ours, so a cached one is
+ * dropped. Before the first list it does nothing. */
+void reflector_fold(struct reflector *reflector, const struct store_item *item, bool wanted,
+                    int64_t now_ms);
+
+/* The server has completed the delete of this uid: drops it from the cache, and ignores news of it
+ * until the watch tells of the delete, a later quorum list begins, or REFLECTOR_FOLD_MS pass. */
+void reflector_fold_gone(struct reflector *reflector, const char *key, const char *uid,
+                         int64_t now_ms);
 
 /* The cache as handlers were told it; borrowed until the next step. */
 const struct store *reflector_store(const struct reflector *reflector);

@@ -16,6 +16,7 @@ struct fake_call {
     char *body;
     struct http_request request; /* the numbers only */
     struct http_receiver receiver;
+    bool headed;
     bool open;
 };
 
@@ -88,6 +89,8 @@ static inline size_t fake_open_count(const struct fake *fake) {
 static inline void fake_head(struct fake_call *call, int status, const char *content_type) {
     const struct http_head head = {status, -1, content_type, ""};
 
+    assert_false(call->headed);
+    call->headed = true;
     if (call->open && call->receiver.head)
         call->receiver.head(call->receiver.arg, &head);
 }

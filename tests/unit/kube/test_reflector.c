@@ -287,6 +287,111 @@ static void C36_swap_only_at_the_bookmark(void **state) {
     reflector_free(rig.r);
 }
 
+static void fold(struct rig *rig, const char *key, const char *uid, const char *rv, bool wanted) {
+    reflector_fold(rig->r, &(struct store_item){key, uid, rv, malloc(1)}, wanted, rig->now_ms);
+}
+
+static void C28_only_newer_writes_are_folded(void **state) {
+    struct rig rig;
+
+    (void)state;
+    start(&rig, false);
+    fold(&rig, "a/x", "1", "60", true); /* nothing listed yet */
+    reflector_free(rig.r);
+    start_watching(&rig);
+    fold(&rig, "a/x", "1", "49", true);  /* the watch was there already */
+    fold(&rig, "a/x", "1", "abc", true); /* unordered */
+    fold(&rig, "a/x", NULL, "60", true);
+    assert_string_equal(rig.told, "");
+    fold(&rig, "a/x", "1", "100", true);
+    fold(&rig, "a/x", "1", "99", true);
+    fold(&rig, "a/y", "8", "100", true);
+    fold(&rig, "a/z", "3", "100", true);
+    assert_string_equal(rig.told, "Ua/x:1 Da/y:2 Aa/y:8 Aa/z:3 ");
+    rig.told[0] = '\0';
+    change(&rig, REFLECTOR_MODIFIED, "a/x", "1", "70"); /* late news */
+    change(&rig, REFLECTOR_MODIFIED, "a/x", "1", "100");
+    assert_string_equal(rig.told, "");
+    assert_string_equal(reflector_status(rig.r).rv, "100");
+    change(&rig, REFLECTOR_MODIFIED, "a/x", "1", "101");
+    assert_string_equal(rig.told, "Ua/x:1 ");
+    fold(&rig, "a/x", "1", "110", false); /* no longer ours */
+    change(&rig, REFLECTOR_MODIFIED, "a/x", "1", "105");
+    assert_string_equal(rig.told, "Ua/x:1 Da/x:1 ");
+    change(&rig, REFLECTOR_MODIFIED, "a/x", "1", "111");
+    assert_string_equal(rig.told, "Ua/x:1 Da/x:1 Aa/x:1 ");
+    reflector_free(rig.r);
+}
+
+static void C28_an_older_list_does_not_take_a_write_back(void **state) {
+    struct rig rig;
+
+    (void)state;
+    for (int newer = 0; newer < 2; newer++) {
+        start_watching(&rig);
+        fold(&rig, "a/x", "1", "60", true);
+        fold(&rig, "a/z", "3", "61", true);
+        end(&rig, REFLECTOR_GARBLED);
+        timer(&rig);
+        rig.told[0] = '\0';
+        item(&rig, "a/x", "1", "10");
+        item(&rig, "a/y", "2", "20");
+        list_end(&rig, newer ? "70" : "55", NULL);
+        /* At 70 the list knows of the write's end: a/z was deleted since. */
+        assert_string_equal(rig.told, newer ? "Da/x:1 Da/z:3 " : "");
+        if (!newer)
+            assert_string_equal(store_get(reflector_store(rig.r), "a/x")->rv, "60");
+        reflector_free(rig.r);
+    }
+}
+
+static void C28_a_tombstone_outlives_late_news(void **state) {
+    struct rig rig;
+
+    (void)state;
+    start_watching(&rig);
+    reflector_fold_gone(rig.r, "a/x", "9", rig.now_ms); /* another uid: not the one we hold */
+    assert_string_equal(rig.told, "");
+    reflector_fold_gone(rig.r, "a/x", "1", rig.now_ms);
+    change(&rig, REFLECTOR_MODIFIED, "a/x", "1", "60");
+    fold(&rig, "a/x", "1", "61", true);
+    assert_string_equal(rig.told, "Da/x:1 ");
+    change(&rig, REFLECTOR_ADDED, "a/x", "5", "62"); /* made anew */
+    assert_string_equal(rig.told, "Da/x:1 Aa/x:5 ");
+    end(&rig, REFLECTOR_GARBLED);
+    timer(&rig);
+    item(&rig, "a/y", "2", "20");
+    reflector_fold_gone(rig.r, "a/y", "2", rig.now_ms); /* listed a moment ago */
+    item(&rig, "a/x", "5", "62");
+    list_end(&rig, "63", NULL);
+    assert_string_equal(rig.told, "Da/x:1 Aa/x:5 Da/y:2 ");
+    change(&rig, REFLECTOR_DELETED, "a/y", "2", "64"); /* the watch has passed it */
+    change(&rig, REFLECTOR_ADDED, "a/y", "2", "65");
+    assert_string_equal(rig.told, "Da/x:1 Aa/x:5 Da/y:2 Aa/y:2 ");
+    reflector_free(rig.r);
+}
+
+static void C28_tombstones_are_bounded_in_number_and_time(void **state) {
+    struct rig rig;
+    char uid[20];
+
+    (void)state;
+    start_watching(&rig);
+    for (int i = 0; i <= REFLECTOR_FOLD_MAX; i++) {
+        snprintf(uid, sizeof uid, "u%d", i);
+        reflector_fold_gone(rig.r, "a/q", uid, rig.now_ms);
+    }
+    change(&rig, REFLECTOR_ADDED, "a/1", "u1", "60");
+    change(&rig, REFLECTOR_ADDED, "a/0", "u0", "61"); /* the oldest was forgotten */
+    assert_string_equal(rig.told, "Aa/0:u0 ");
+    rig.now_ms += REFLECTOR_FOLD_MS - 1;
+    change(&rig, REFLECTOR_ADDED, "a/1", "u1", "62");
+    rig.now_ms += 1;
+    change(&rig, REFLECTOR_ADDED, "a/1", "u1", "63");
+    assert_string_equal(rig.told, "Aa/0:u0 Aa/1:u1 ");
+    reflector_free(rig.r);
+}
+
 static void C37_recreated_during_outage(void **state) {
     struct rig rig;
 
@@ -367,6 +472,10 @@ static void C18_watchdog_and_types_without_bookmarks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(C27_first_zero_then_not_older_then_unset),
+        cmocka_unit_test(C28_only_newer_writes_are_folded),
+        cmocka_unit_test(C28_an_older_list_does_not_take_a_write_back),
+        cmocka_unit_test(C28_a_tombstone_outlives_late_news),
+        cmocka_unit_test(C28_tombstones_are_bounded_in_number_and_time),
         cmocka_unit_test(C29_three_pages_one_swap),
         cmocka_unit_test(C29_expired_page_starts_over_unpaged),
         cmocka_unit_test(C30_watch_request),
