@@ -182,6 +182,9 @@ static void request(void *arg, const struct http_incoming *incoming, struct http
         r = refuse(&call.refusal, 400, "BadRequest", "%s", err.msg);
     else if (!is_admitted(&call))
         r = refuse(&call.refusal, 401, "Unauthorized", "Unauthorized");
+    else if (incoming->body_bytes > OBJECT_MAX_BYTES)
+        r = refuse(&call.refusal, 413, "RequestEntityTooLarge",
+                   "Request entity too large: limit is %zu", OBJECT_MAX_BYTES);
     else
         r = dispatch(&call);
     if (r < 0)
@@ -354,7 +357,7 @@ static int dispatch_collection(struct call *call) {
         return refuse_verb(&call->refusal);
     if (is_method(call, "POST"))
         return verb_create(call);
-    if (is_method(call, "DELETE"))
+    if (is_method(call, "DELETE") && call->set != call->server->namespaces)
         return verb_delete_collection(call);
     return refuse_verb(&call->refusal);
 }

@@ -15,6 +15,7 @@ struct objects {
     size_t history_first;
     size_t history_count;
     size_t history_max;
+    size_t history_bytes; /* of the JSON that only the history may hold */
     uint64_t rv;
     uint64_t oldest_rv;
     objects_changed *changed;
@@ -28,7 +29,8 @@ static size_t place(struct object *const *at, size_t count, const char *ns, cons
 static void insert(struct object_set *set, size_t index, struct object *object);
 static void record(struct objects *objects, enum change_type type, struct object *now,
                    struct object *before);
-static void change_drop(struct change *change);
+static void drop_oldest(struct objects *objects);
+static size_t change_bytes(const struct change *change);
 static void undo(struct object_set *set, const struct change *change);
 
 struct objects *objects_new(size_t max_count, size_t history_count, objects_changed *changed,
@@ -247,11 +249,8 @@ const struct change *objects_change_after(const struct objects *objects, uint64_
 }
 
 void objects_compact(struct objects *objects) {
-    while (objects->history_count > 0) {
-        change_drop(&objects->history[objects->history_first]);
-        objects->history_first = (objects->history_first + 1) % objects->history_max;
-        objects->history_count--;
-    }
+    while (objects->history_count > 0)
+        drop_oldest(objects);
     objects->oldest_rv = objects->rv;
 }
 
@@ -336,17 +335,13 @@ static void record(struct objects *objects, enum change_type type, struct object
                    struct object *before) {
     const struct change change = {type, objects->rv, now, before};
 
-    if (objects->history_count == objects->history_max) {
-        struct change *oldest = &objects->history[objects->history_first];
-
-        objects->oldest_rv = oldest->rv;
-        change_drop(oldest);
-        objects->history_first = (objects->history_first + 1) % objects->history_max;
-        objects->history_count--;
-    }
+    while (objects->history_count == objects->history_max ||
+           objects->history_bytes > OBJECTS_HISTORY_MAX_BYTES)
+        drop_oldest(objects);
     objects->history[(objects->history_first + objects->history_count) % objects->history_max] =
         change;
     objects->history_count++;
+    objects->history_bytes += change_bytes(&change);
     if (!objects->changed)
         return;
     object_ref(now);
@@ -357,10 +352,22 @@ static void record(struct objects *objects, enum change_type type, struct object
     object_unref(before);
 }
 
-static void change_drop(struct change *change) {
-    object_unref(change->now);
-    object_unref(change->before);
-    *change = (struct change){0};
+static void drop_oldest(struct objects *objects) {
+    struct change *oldest = &objects->history[objects->history_first];
+
+    objects->oldest_rv = oldest->rv;
+    objects->history_bytes -= change_bytes(oldest);
+    object_unref(oldest->now);
+    object_unref(oldest->before);
+    *oldest = (struct change){0};
+    objects->history_first = (objects->history_first + 1) % objects->history_max;
+    objects->history_count--;
+}
+
+/* What a change keeps alive that the store no longer needs. */
+static size_t change_bytes(const struct change *change) {
+    return (change->before ? change->before->json_bytes : 0) +
+           (change->type == CHANGE_DELETED ? change->now->json_bytes : 0);
 }
 
 static void undo(struct object_set *set, const struct change *change) {

@@ -17,6 +17,7 @@
 
 #define OBJECTS_MAX 200000
 #define OBJECTS_HISTORY_MAX 20000
+#define OBJECTS_HISTORY_MAX_BYTES ((size_t)128 << 20) /* of states that are history only */
 #define OBJECT_MAX_BYTES ((size_t)3 << 20)
 
 struct object_set;

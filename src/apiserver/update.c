@@ -10,7 +10,7 @@
 enum patch_type { PATCH_JSON, PATCH_MERGE, PATCH_STRATEGIC, PATCH_APPLY };
 
 static int patch_type_of(struct call *call, enum patch_type *ret_type);
-static int read_patch(struct call *call, json_t **ret_patch);
+static int read_patch(struct call *call, enum patch_type type, json_t **ret_patch);
 static int apply(struct call *call, const json_t *live, json_t *patch, const struct schema *schema,
                  json_t **ret_object);
 static int bind_to(struct call *call, struct object *pod, const char *node);
@@ -50,7 +50,7 @@ int verb_patched(struct call *call, const json_t *live, const struct schema *sch
     struct err err = {0};
     int r = 0;
 
-    if (patch_type_of(call, &type) < 0 || read_patch(call, &patch) < 0)
+    if (patch_type_of(call, &type) < 0 || read_patch(call, type, &patch) < 0)
         return ERR_INVALID;
     *ret_applied = type == PATCH_APPLY;
     if (type == PATCH_APPLY)
@@ -126,12 +126,19 @@ static int patch_type_of(struct call *call, enum patch_type *ret_type) {
                   call->kind->crd_name ? "" : "application/strategic-merge-patch+json, ");
 }
 
-/* Any JSON value, or YAML for apply. */
-static int read_patch(struct call *call, json_t **ret_patch) {
+/* Any JSON value; YAML for apply, where JSON is only quicker to read. */
+static int read_patch(struct call *call, enum patch_type type, json_t **ret_patch) {
+    const char *body = call->in->body_bytes > 0 ? call->in->body : "";
+    json_error_t fault;
     struct err err = {0};
+    json_t *patch =
+        json_loadb(body, call->in->body_bytes, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &fault);
 
-    if (yaml_parse(call->in->body ? call->in->body : "", call->in->body_bytes, ret_patch, &err) < 0)
-        return refuse(&call->refusal, 400, "BadRequest", "error decoding patch: %s", err.msg);
+    if (!patch && type != PATCH_APPLY)
+        return refuse(&call->refusal, 400, "BadRequest", "error decoding patch: %s", fault.text);
+    if (!patch && yaml_parse(body, call->in->body_bytes, &patch, &err) < 0)
+        return refuse(&call->refusal, 400, "BadRequest", "error decoding YAML: %s", err.msg);
+    *ret_patch = patch;
     return 0;
 }
 

@@ -606,6 +606,27 @@ static void services_get_an_address(void **state) {
     assert_string_equal(got(rig, "spec.clusterIP"), "None");
 }
 
+static void a_body_beyond_its_limit_is_refused(void **state) {
+    struct rig *rig = *state;
+    char *body = str_alloc(1, ((size_t)3 << 20) + 2);
+
+    memset(body, ' ', ((size_t)3 << 20) + 1);
+    assert_int_equal(ask(rig, "POST", MAPS, JSON, body), 413);
+    body[(size_t)3 << 20] = '\0';
+    assert_int_equal(ask(rig, "POST", MAPS, JSON, body), 400);
+    free(body);
+}
+
+/* What JSON can say and YAML cannot. */
+static void patches_are_read_as_json(void **state) {
+    struct rig *rig = *state;
+
+    make_map(rig, "one");
+    assert_int_equal(ask(rig, "PATCH", MAPS "/one", MERGE, "{'data':{'a':'\\ud83d\\ude00'}}"), 200);
+    assert_string_equal(got(rig, "data.a"), "\xf0\x9f\x98\x80");
+    assert_int_equal(ask(rig, "PATCH", MAPS "/one", MERGE, "data: {}"), 400);
+}
+
 static void a_node_registers_with_its_status(void **state) {
     struct rig *rig = *state;
 
@@ -694,6 +715,8 @@ int main(void) {
         TEST(custom_resources_are_defaulted_pruned_and_checked),
         TEST(events_have_two_forms),
         TEST(services_get_an_address),
+        TEST(a_body_beyond_its_limit_is_refused),
+        TEST(patches_are_read_as_json),
         TEST(a_node_registers_with_its_status),
         TEST(tables_and_metadata_are_negotiated),
         TEST(documents),

@@ -163,12 +163,36 @@ static void any_kept_version_can_be_read_again(void **state) {
     objects_free(objects);
 }
 
+/* Large states leave the history early: it is bounded in bytes as well as in changes. */
+static void the_history_is_bounded_in_bytes(void **state) {
+    enum { SIZE = 1 << 20, WRITES = 140 };
+    struct objects *objects = objects_new(10, 1000, NULL, NULL);
+    struct object_set *set = objects_set(objects, "", "configmaps");
+    char *big = str_alloc(1, SIZE + 1);
+
+    (void)state;
+    memset(big, 'x', SIZE);
+    for (int i = 0; i < WRITES; i++)
+        assert_int_equal(
+            objects_put(objects, set,
+                        json_pack("{s:{s:s}, s:s, s:i}", "metadata", "name", "a", "x", big, "i", i),
+                        NULL, NULL),
+            0);
+    const uint64_t kept = objects_rv(objects) - objects_oldest_rv(objects);
+
+    assert_in_range(kept, OBJECTS_HISTORY_MAX_BYTES / SIZE - 2,
+                    OBJECTS_HISTORY_MAX_BYTES / SIZE + 2);
+    free(big);
+    objects_free(objects);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_change_has_a_number_and_is_told),
         cmocka_unit_test(limits_of_count_size_and_name),
         cmocka_unit_test(a_namespace_is_one_range),
         cmocka_unit_test(any_kept_version_can_be_read_again),
+        cmocka_unit_test(the_history_is_bounded_in_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
