@@ -31,7 +31,7 @@ static const struct builtin rows[] = {
     {"", "v1", "secrets", "Secret", "", "n", "data:D stringData:m type:s=Opaque immutable:b",
      "Confidential data."},
     {"", "v1", "serviceaccounts", "ServiceAccount", "sa", "n",
-     "secrets:[ObjectReference/name] imagePullSecrets:[LocalReference] "
+     "secrets:[SecretReference/name] imagePullSecrets:[LocalReference] "
      "automountServiceAccountToken:b",
      "An identity for processes in pods."},
     {"", "v1", "events", "Event", "ev", "no",

@@ -17,8 +17,10 @@ const struct builtin_type builtin_types[] = {
      "lastUpdateTime:t lastProbeTime:t lastHeartbeatTime:t"},
     {"LabelSelector", true, true, "matchLabels:m matchExpressions:[LabelRequirement]"},
     {"LabelRequirement", true, false, "key:s! operator:s(In|NotIn|Exists|DoesNotExist)! values:a"},
-    {"LocalReference", true, true, "name:s"},
+    {"LocalReference", true, true, "name:s="},
     {"TypedReference", true, true, "apiGroup:s kind:s! name:s! namespace:s"},
+    {"SecretReference", true, true,
+     "apiVersion:s kind:s name:s! namespace:s uid:s resourceVersion:s fieldPath:s"},
     {"ObjectReference", true, true,
      "apiVersion:s kind:s name:s namespace:s uid:s resourceVersion:s fieldPath:s"},
 
@@ -36,13 +38,13 @@ const struct builtin_type builtin_types[] = {
      "priorityClassName:s priority:i dnsConfig:Any readinessGates:[ReadinessGate] "
      "runtimeClassName:s enableServiceLinks:b preemptionPolicy:s overhead:M "
      "topologySpreadConstraints:[SpreadConstraint/topologyKey,whenUnsatisfiable] "
-     "setHostnameAsFQDN:b os:Any hostUsers:b schedulingGates:[ReadinessGate/name] "
+     "setHostnameAsFQDN:b os:Any hostUsers:b schedulingGates:[Named/name] "
      "resourceClaims:[Named/name]~ resources:Resources"},
     {"PodSecurity", false, false,
      "runAsUser:l runAsGroup:l runAsNonRoot:b fsGroup:l fsGroupChangePolicy:s "
      "supplementalGroups:n seccompProfile:Any seLinuxOptions:Any sysctls:[Any]"},
     {"HostAlias", true, false, "ip:s! hostnames:a"},
-    {"ReadinessGate", true, false, "conditionType:s name:s"},
+    {"ReadinessGate", true, false, "conditionType:s!"},
     {"Toleration", true, false,
      "key:s operator:s value:s effect:s(NoSchedule|PreferNoSchedule|NoExecute) "
      "tolerationSeconds:l"},
@@ -118,7 +120,7 @@ const struct builtin_type builtin_types[] = {
      "phase:s conditions:[Condition/type] message:s reason:s hostIP:s podIP:s startTime:t "
      "hostIPs:[PodIP] podIPs:[PodIP/ip] qosClass:s containerStatuses:[ContainerStatus] "
      "initContainerStatuses:[ContainerStatus] observedGeneration:l nominatedNodeName:s"},
-    {"PodIP", true, false, "ip:s"},
+    {"PodIP", true, false, "ip:s!"},
     {"ContainerStatus", false, false,
      "name:s! ready:b restartCount:i image:s imageID:s containerID:s started:b state:Any "
      "lastState:Any"},

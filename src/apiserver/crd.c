@@ -200,10 +200,54 @@ static json_t *whole_schema_new(const json_t *openapi) {
     return whole;
 }
 
+static bool is_required(const json_t *items, const char *key) {
+    const json_t *required = json_object_get(items, "required");
+
+    for (size_t i = 0; i < json_array_size(required); i++) {
+        const char *name = json_string_value(json_array_get(required, i));
+
+        if (name && strcmp(name, key) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Elements of a list of type map are told apart by their keys: no key may be absent. Built-ins
+ * are freer, and a schema was compiled before it comes here, so its depth is bounded. */
+static int check_keys(const json_t *openapi, struct err *err) {
+    const json_t *keys = json_object_get(openapi, "x-kubernetes-list-map-keys");
+    const json_t *items = json_object_get(openapi, "items");
+    const json_t *more = json_object_get(openapi, "additionalProperties");
+    json_t *properties = json_object_get(openapi, "properties");
+    const char *name;
+    const json_t *property;
+    int r;
+
+    for (size_t i = 0; i < json_array_size(keys); i++) {
+        const char *key = json_string_value(json_array_get(keys, i));
+
+        property = json_object_get(json_object_get(items, "properties"), key);
+        if (!is_required(items, key) && !json_object_get(property, "default"))
+            return err_set(err, ERR_INVALID,
+                           "items.properties[%s].default: Required value: this property is in "
+                           "x-kubernetes-list-map-keys, so it must have a default or be a required "
+                           "property",
+                           key);
+    }
+    json_object_foreach(properties, name, property) {
+        if ((r = check_keys(property, err)) < 0)
+            return r;
+    }
+    if (items && (r = check_keys(items, err)) < 0)
+        return r;
+    return json_is_object(more) ? check_keys(more, err) : 0;
+}
+
 static int read_schema(const json_t *version, struct kind *kind, struct err *err) {
     const json_t *openapi = json_object_get(json_object_get(version, "schema"), "openAPIV3Schema");
     const char *type = text_of(openapi, "type");
     json_auto_t *whole = NULL;
+    int r;
 
     if (!json_is_object(openapi))
         return err_set(err, ERR_INVALID,
@@ -215,7 +259,8 @@ static int read_schema(const json_t *version, struct kind *kind, struct err *err
                        "be object at the root",
                        type ? type : "");
     whole = whole_schema_new(openapi);
-    return schema_new(whole, &kind->schema, err);
+    r = schema_new(whole, &kind->schema, err);
+    return r < 0 ? r : check_keys(openapi, err);
 }
 
 /* A scale path names one field: .spec.replicas and not a list of them. */
@@ -344,14 +389,15 @@ static int draft_kinds(const struct crd *crd, struct draft *draft, struct err *e
     for (size_t i = 0; i < json_array_size(crd->versions); i++) {
         const json_t *version = json_array_get(crd->versions, i);
         struct kind *kind = str_alloc(1, sizeof(*kind));
-        const int r = draft_kind(crd, version, kind, err);
+        struct err inner = {0};
+        const int r = draft_kind(crd, version, kind, &inner);
 
         if (r >= 0 && json_is_true(json_object_get(version, "served")))
             draft->at[draft->count++] = kind;
         else
             kind_free(kind);
         if (r < 0)
-            return err_wrap(err, r, "spec.versions[%zu]", i);
+            return err_set(err, r, "spec.versions[%zu].%s", i, inner.msg);
     }
     return 0;
 }

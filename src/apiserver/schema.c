@@ -25,7 +25,7 @@ static int compile_node(struct compile *at, const json_t *openapi, struct schema
                         struct err *err);
 
 int schema_new(const json_t *openapi, struct schema **ret_schema, struct err *err) {
-    struct compile at = {.path = "openAPIV3Schema"};
+    struct compile at = {.path = "schema.openAPIV3Schema"};
     struct schema *schema = NULL;
     json_t *copy = json_deep_copy(openapi);
     int r = compile_node(&at, copy, &schema, err);
@@ -312,7 +312,6 @@ static int read_values(const struct compile *at, struct schema *schema, struct e
     schema->values = json_object_get(schema->openapi, "enum");
     schema->preset = json_object_get(schema->openapi, "default");
     schema->nullable = json_is_true(json_object_get(schema->openapi, "nullable"));
-    schema->unique_items = json_is_true(json_object_get(schema->openapi, "uniqueItems"));
     if ((schema->required && !json_is_array(schema->required)) ||
         (schema->values && !json_is_array(schema->values)))
         return refuse(at, err, "required, enum: must be a list");
@@ -449,6 +448,10 @@ static int read_node(struct compile *at, struct schema *schema, struct err *err)
     schema->keeps_unknown =
         json_is_true(json_object_get(o, "x-kubernetes-preserve-unknown-fields"));
     schema->is_embedded = json_is_true(json_object_get(o, "x-kubernetes-embedded-resource"));
+    if (json_is_true(json_object_get(o, "uniqueItems")))
+        return refuse(at, err,
+                      "uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime "
+                      "complexity becomes quadratic");
     if (json_object_get(o, "$ref"))
         return refuse(at, err, "$ref: Forbidden: $ref is not supported");
     if ((r = read_type(at, schema, err)) < 0 || (r = read_values(at, schema, err)) < 0 ||

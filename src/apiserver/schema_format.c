@@ -63,9 +63,10 @@ static bool is_date_time(const char *text) {
     return (*text == '+' || *text == '-') && starts_like(text + 1, "00:00") && !text[6];
 }
 
-/* Go's: 1h2m3.5s. */
+/* Go's 1h2m3.5s, or a list of numbers and units in words: "1 week 2 days". */
 static bool is_duration(const char *text) {
-    static const char *const units[] = {"ns", "us", "ms", "h", "m", "s", NULL};
+    static const char units[] = " ns us ms s sec second seconds m min minute minutes h hr hour "
+                                "hours d day days w wk week weeks ";
 
     text += *text == '-' || *text == '+';
     if (strcmp(text, "0") == 0)
@@ -74,14 +75,17 @@ static bool is_duration(const char *text) {
         return false;
     while (*text) {
         const size_t digits = strspn(text, "0123456789.");
-        size_t unit = 0;
+        const size_t unit_at = digits + strspn(text + digits, " ");
+        const size_t unit = strspn(text + unit_at, "abcdefghijklmnopqrstuvwxyz");
+        char padded[16];
 
-        for (int i = 0; digits && units[i] && !unit; i++)
-            if (strncmp(text + digits, units[i], strlen(units[i])) == 0)
-                unit = strlen(units[i]);
-        if (!unit)
+        if (!digits || !unit || unit > sizeof(padded) - 3)
             return false;
-        text += digits + unit;
+        snprintf(padded, sizeof(padded), " %.*s ", (int)unit, text + unit_at);
+        if (!strstr(units, padded))
+            return false;
+        text += unit_at + unit;
+        text += strspn(text, " ");
     }
     return true;
 }

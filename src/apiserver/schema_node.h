@@ -57,7 +57,6 @@ struct schema {
     bool keeps_unknown;
     bool is_embedded; /* x-kubernetes-embedded-resource */
     bool atomic_map;
-    bool unique_items;
     bool allows_any; /* additionalProperties: true */
     enum schema_list list;
     const char *keys[SCHEMA_KEYS_MAX];

@@ -298,14 +298,31 @@ static void fault_bound(struct judge *judge, const struct place *place, const js
     fault_value(judge, place, value, words);
 }
 
+/* What a whole number of this format can hold. */
+static void judge_range(struct judge *judge, const struct schema *schema, const json_t *value,
+                        const struct place *place) {
+    const int64_t whole = json_is_integer(value) ? json_integer_value(value) : 0;
+    char words[96];
+
+    if (schema->type != SCHEMA_INTEGER ||
+        (is_whole(value) &&
+         (schema->format != SCHEMA_FORMAT_INT32 || (whole <= INT32_MAX && whole >= INT32_MIN))))
+        return;
+    if (schema->format_name)
+        snprintf(words, sizeof(words),
+                 "Checked value must be of type integer with format %.24s in ",
+                 schema->format_name);
+    else
+        snprintf(words, sizeof(words),
+                 "Checked value must be of type integer (default format) in ");
+    fault_loose(judge, place, words, "");
+}
+
 static void judge_number(struct judge *judge, const struct schema *schema, const json_t *value,
                          const struct place *place) {
-    const int64_t whole = json_is_integer(value) ? json_integer_value(value) : 0;
     int order;
 
-    if (schema->format == SCHEMA_FORMAT_INT32 && (whole > INT32_MAX || whole < INT32_MIN))
-        fault_loose(judge, place, "Checked value must be of type integer with format int32 in ",
-                    "");
+    judge_range(judge, schema, value, place);
     if (schema->multiple_of && !is_multiple(value, schema->multiple_of))
         fault_bound(judge, place, value, "a multiple of", schema->multiple_of);
     if (schema->maximum && ((order = compare(value, schema->maximum)) > 0 ||
@@ -370,10 +387,6 @@ static void judge_twins(struct judge *judge, const struct schema *schema, const 
         json_object_set_new(seen, text, json_integer(times + 1));
         if (times != 1)
             continue;
-        if (schema->list == SCHEMA_LIST_ATOMIC) {
-            fault_value(judge, place, list, "shouldn't contain duplicates");
-            return;
-        }
         snprintf(words, sizeof(words), "Duplicate value: %.*s", VALUE_MAX_BYTES, text);
         fault(judge, "FieldValueDuplicate", &at, words);
     }
@@ -389,15 +402,17 @@ static void judge_list(struct judge *judge, const struct schema *schema, const j
         return; /* what is too long is not read on: that is what the bound is for */
     }
     if (schema->items_min >= 0 && count < (uint64_t)schema->items_min) {
+        json_auto_t *shown = json_integer((json_int_t)count);
+
         snprintf(words, sizeof(words), "should have at least %" PRId64 " items", schema->items_min);
-        fault_value(judge, place, list, words);
+        fault_value(judge, place, shown, words);
     }
     for (size_t i = 0; schema->items && i < count; i++) {
         const struct place at = {.up = place, .index = i};
 
         judge_value(judge, schema->items, json_array_get(list, i), &at);
     }
-    if (count > 1 && (schema->unique_items || schema->list != SCHEMA_LIST_ATOMIC))
+    if (count > 1 && schema->list != SCHEMA_LIST_ATOMIC)
         judge_twins(judge, schema, list, place);
 }
 
@@ -453,9 +468,11 @@ static void judge_object(struct judge *judge, const struct schema *schema, const
     if (schema->fields_max >= 0 && count > (uint64_t)schema->fields_max)
         fault_many(judge, place, count, schema->fields_max);
     if (schema->fields_min >= 0 && count < (uint64_t)schema->fields_min) {
+        json_auto_t *shown = json_integer((json_int_t)count);
+
         snprintf(words, sizeof(words), "should have at least %" PRId64 " properties",
                  schema->fields_min);
-        fault_value(judge, place, object, words);
+        fault_value(judge, place, shown, words);
     }
     json_object_foreach((json_t *)(uintptr_t)object, key, value) {
         const struct place at = {.up = place, .name = key};
@@ -485,8 +502,7 @@ static void judge_value(struct judge *judge, const struct schema *schema, const 
         judge_number(judge, schema, value, place);
     else if (json_is_array(value))
         judge_list(judge, schema, value, place);
-    if (!(json_is_null(value) && schema->nullable))
-        judge_values(judge, schema, value, place);
+    judge_values(judge, schema, value, place);
     if (json_is_object(value))
         judge_object(judge, schema, value, place);
 }

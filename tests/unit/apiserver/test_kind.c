@@ -486,6 +486,10 @@ static void a_wrong_crd_is_refused_and_the_old_one_stays(void **state) {
         {"'type':'object','properties'", "'type':'array','properties'",
          "must be object at the root"},
         {"'spec':{'type':'object'}", "'spec':{}", "properties[spec]: type: Required value"},
+        {"'spec':{'type':'object'}",
+         "'l':{'type':'array','x-kubernetes-list-type':'map','x-kubernetes-list-map-keys':['k'],"
+         "'items':{'type':'object','properties':{'k':{'type':'string'}}}}",
+         "properties[k].default: Required value: this property is in x-kubernetes-list-map-keys"},
         {"'openAPIV3Schema'", "'other'", "schemas are required"},
         {"'schema'",
          "'additionalPrinterColumns':[{'name':'A','type':'string','jsonPath':'x'}],"
