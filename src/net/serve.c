@@ -92,6 +92,7 @@ static int go_on(struct lws *wsi);
 static int add_body(struct exchange *exchange, const char *bytes, size_t size_bytes);
 static int end_body(struct exchange *exchange);
 static void ask(struct exchange *exchange);
+static void listen_to(struct exchange *exchange, bool on);
 static int refuse(struct exchange *exchange, int status, const char *text);
 static void drop(struct lws *wsi);
 static void start_patrol(struct serve *serve);
@@ -413,7 +414,17 @@ static void ask(struct exchange *exchange) {
 
     lws_set_timeout(exchange->wsi, NO_PENDING_TIMEOUT, 0); /* however long the answer takes */
     exchange->asked = true;
+    listen_to(exchange, false);
     handler->request(handler->arg, &incoming, &exchange->reply);
+}
+
+/* What comes early wakes the library, which does not read it: off while there is nothing to write.
+ * It does not write either while that is off. */
+static void listen_to(struct exchange *exchange, bool on) {
+    lws_rx_flow_control(exchange->wsi, LWS_RXFLOW_REASON_USER_BOOL |
+                                           LWS_RXFLOW_REASON_FLAG_PROCESS_NOW |
+                                           (on ? LWS_RXFLOW_REASON_APPLIES_ENABLE
+                                               : LWS_RXFLOW_REASON_APPLIES_DISABLE));
 }
 
 /* Answers for the handler, and hangs up: what follows on this connection cannot be trusted. */
@@ -511,8 +522,10 @@ static int write_some(struct exchange *exchange) {
         return -1;
     if (exchange->whole)
         return finish(exchange);
-    if (exchange->out_sent_bytes < exchange->out.size_bytes)
+    if (exchange->out_sent_bytes < exchange->out.size_bytes || lws_partial_buffered(wsi))
         lws_callback_on_writable(wsi);
+    else
+        listen_to(exchange, false);
     return 0;
 }
 
@@ -713,6 +726,7 @@ static void reply_head(struct http_reply *reply, int status, const char *content
     exchange->status = status;
     exchange->answer_type = header_text(content_type ? content_type : "application/json");
     exchange->warning = warning ? header_text(warning) : NULL;
+    listen_to(exchange, true);
     lws_callback_on_writable(exchange->wsi);
 }
 
@@ -734,6 +748,7 @@ static void reply_data(struct http_reply *reply, const char *bytes, size_t size_
         lws_set_timeout(exchange->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
         return;
     }
+    listen_to(exchange, true);
     lws_callback_on_writable(exchange->wsi);
 }
 
@@ -742,6 +757,7 @@ static void reply_end(struct http_reply *reply) {
 
     assert(exchange->status != 0);
     exchange->ended = true;
+    listen_to(exchange, true);
     lws_callback_on_writable(exchange->wsi);
 }
 

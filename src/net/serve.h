@@ -2,8 +2,13 @@
  *
  * Each port is a handler of its own: hub and children of the playground, webhooks, metrics. Only
  * serve_wake() may be called from another thread.
- * Limits:    request bodies 3 MiB, header block 16 KiB, chunked request bodies refused with 411;
- *            a connection with a request pipelined behind a body is closed.
+ * Limits:    request bodies 3 MiB, header block 16 KiB; 411 for chunked request bodies and for
+ *            POST, PUT and PATCH without Content-Length. An idle connection lives for 120 s. One
+ *            whose peer sends during a stream, leaves more than 64 MiB unread or pauses for 10 s
+ *            within a request is closed; with a request pipelined behind a body it may be. A
+ *            peer that left is noticed within half a second.
+ * Targets:   are decoded and encoded again: "..", "//" and %2F in a path are resolved, "+" in a
+ *            query is %20.
  * Ownership: handlers and their args are the caller's and must outlive the server.
  */
 #ifndef BULKHEAD_NET_SERVE_H
