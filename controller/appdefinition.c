@@ -288,7 +288,7 @@ static void decide(struct pass *pass) {
     world_owe(pass->world, app,
               pass->placing.shortfall > 0 || pass->placing.outcome == PLACING_REJECTED);
     if (pass->placing.outcome == PLACING_WAITS || pass->placing.outcome == PLACING_REJECTED) {
-        plan_again_at(pass->plan, pass->now_ms + WORLD_HEARTBEAT_MS);
+        plan_again_at(pass->plan, pass->now_ms + WORLD_HEARTBEAT_MS / 2);
         return;
     }
     rollout_make(pass);

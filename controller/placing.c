@@ -370,6 +370,17 @@ static void keep(struct gathering *g) {
     }
 }
 
+/* Whether some child that could take replicas is new and has not come yet. */
+static bool children_joining(const struct gathering *g) {
+    for (int i = 0; i < world_child_count(g->world); i++) {
+        const struct child *child = world_child_at(g->world, i);
+
+        if (child && holds(g->app, child) && child_joining(child, g->now_ms))
+            return true;
+    }
+    return false;
+}
+
 static int placing_make(struct gathering *g, struct err *err) {
     enum topology_change change;
     char hash[RENDER_HASH_SIZE];
@@ -381,6 +392,7 @@ static int placing_make(struct gathering *g, struct err *err) {
     policy_hash(g->app, hash);
     snprintf(g->out->input_hash, sizeof g->out->input_hash, "v1:%s:%d", hash, (int)g->wanted);
     if (g->adopting && children_unknown(g) && json_object_get(g->app->status, "placedReplicas")) {
+        keep(g);
         g->out->outcome = PLACING_WAITS;
         g->out->waits_for = "a child cluster that is not reachable: the Placement is missing, and "
                             "what runs there must be seen before it is made again";
@@ -388,6 +400,12 @@ static int placing_make(struct gathering *g, struct err *err) {
     }
     if (!change_of(g, &change)) {
         keep(g);
+        return 0;
+    }
+    if (children_joining(g)) {
+        keep(g);
+        g->out->outcome = PLACING_WAITS;
+        g->out->waits_for = "a child cluster that is being connected";
         return 0;
     }
     g->out->change = change;

@@ -60,6 +60,7 @@ static void freshness_check(struct world *world, struct child *child, int64_t no
     if (fresh == child->shown_fresh)
         return;
     child->shown_fresh = fresh;
+    child->joined = child->joined || fresh;
     world_wake(world, QUEUE_CAPACITY, "child", NULL, child->meta.name);
     world_wake_apps(world);
 }
@@ -177,6 +178,16 @@ void world_wake(struct world *world, enum queue_lane lane, const char *prefix, c
     else
         snprintf(key, sizeof key, "%s/%s", prefix, name);
     world->options.wake(world->options.arg, lane, key, 0);
+}
+
+void world_wake_later(struct world *world, const char *ns, const char *name) {
+    char key[WORLD_KEY_SIZE];
+
+    if (!world->options.wake)
+        return;
+    snprintf(key, sizeof key, "app/%s/%s", ns, name);
+    world->options.wake(world->options.arg, QUEUE_OBSERVE, key,
+                        clock_mono_ms(world->options.clock) + WORLD_STATUS_WAIT_MS);
 }
 
 struct app_visit {

@@ -32,6 +32,8 @@
 #define WORLD_HEARTBEAT_MS 10000 /* a live read of each child */
 #define WORLD_SILENT_MS 40000    /* without an answer for so long, a child is unknown */
 #define WORLD_SECRET_MS 60000    /* a child's kubeconfig is read again */
+#define WORLD_JOIN_MS 30000      /* a child that is new to us is waited for so long */
+#define WORLD_STATUS_WAIT_MS 250 /* pods change in bursts: a status is counted once for many */
 #define WORLD_ABSENT_MS 30000    /* how long a live read's 404 counts */
 #define WORLD_KEY_SIZE 384
 
@@ -126,6 +128,8 @@ struct child {
     char version[64];
     int64_t heard_ms;                            /* when a live read answered last; 0: never */
     int64_t asked_ms;                            /* when the last one was planned */
+    int64_t since_ms;                            /* when we first heard of it */
+    bool joined;                                 /* its caches have been whole once */
     bool shown_fresh;                            /* as apps were told last */
     int64_t checked_ms;                          /* when that was looked at */
     struct informer *informers[CHILD_INFORMERS]; /* NULL until the identity is known */
@@ -189,6 +193,11 @@ const struct space *world_child_space(const struct child *child, const char *nam
 /* Whether a child's caches are whole and it has answered lately: what it does not show is not
  * there. Otherwise it is unknown and everything in it is held. */
 bool child_fresh(const struct child *child, int64_t now_ms);
+
+/* Whether a child is new to us and may yet come: a decision made without it would be made too
+ * early.
+ */
+bool child_joining(const struct child *child, int64_t now_ms);
 
 /* Whether the cluster behind the connection is the one that joined. */
 bool child_known(const struct child *child);

@@ -205,7 +205,7 @@ static void pod_told(struct feed *feed, enum store_change change, struct pod_slo
         inventory_pod(feed->world->inventory, feed->child, NULL, &slot->pod);
     }
     if (slot->pod.managed && slot->pod.app && slot->ns)
-        world_wake(feed->world, QUEUE_OBSERVE, "app", slot->ns, slot->pod.app);
+        world_wake_later(feed->world, slot->ns, slot->pod.app);
     else
         world_wake_owed(feed->world);
 }
@@ -218,7 +218,7 @@ static void work_told(struct feed *feed, enum store_change change, struct work *
     if (!work->state.app)
         return;
     world_wake(feed->world, QUEUE_CAPACITY, "cells", work->ns, work->state.app);
-    world_wake(feed->world, QUEUE_OBSERVE, "app", work->ns, work->state.app);
+    world_wake_later(feed->world, work->ns, work->state.app);
 }
 
 static void told(void *context, enum store_change change, const struct store_item *item) {
@@ -330,6 +330,7 @@ struct child *world_child_add(struct world *world, const char *name) {
     struct child *child = str_alloc(1, sizeof *child);
 
     child->index = index;
+    child->since_ms = clock_mono_ms(world->options.clock);
     snprintf(child->meta.name, sizeof child->meta.name, "%s", name);
     world->children[index] = child;
     if (index >= world->child_count)
@@ -439,6 +440,11 @@ bool child_fresh(const struct child *child, int64_t now_ms) {
             return false;
     }
     return true;
+}
+
+bool child_joining(const struct child *child, int64_t now_ms) {
+    return !child->joined && !child_fresh(child, now_ms) &&
+           now_ms - child->since_ms < WORLD_JOIN_MS;
 }
 
 const struct owned *world_owned(const struct child *child, enum child_informer type,
