@@ -17,6 +17,8 @@
 #define NODE_PORT_FIRST 30000
 #define NODE_PORTS 2768
 
+static int check_metadata(struct call *call, const json_t *metadata);
+static int refuse_metadata(struct call *call, const char *key);
 static int check_namespace(struct call *call, json_t *metadata);
 static int check_name(struct call *call, const char *name);
 static bool is_dns_name(const char *name, bool dots);
@@ -47,8 +49,8 @@ int admit_type(struct call *call, json_t *object) {
     if (!metadata || json_is_null(metadata))
         json_object_set_new(object, "metadata", json_object());
     else if (!json_is_object(metadata))
-        return refuse(&call->refusal, 400, "BadRequest", "metadata is not an object");
-    return 0;
+        return refuse_metadata(call, "");
+    return check_metadata(call, json_object_get(object, "metadata"));
 }
 
 int admit_name(struct call *call, json_t *object) {
@@ -103,6 +105,51 @@ int admit_object(struct call *call, json_t *object, const json_t *old) {
                                 err.msg);
     }
     return 0;
+}
+
+/* The types of all metadata that the server itself reads. */
+static int check_metadata(struct call *call, const json_t *metadata) {
+    static const struct {
+        const char *key;
+        json_type type;
+        json_type inner; /* of the elements */
+    } rows[] = {
+        {"name", JSON_STRING, JSON_NULL},
+        {"namespace", JSON_STRING, JSON_NULL},
+        {"generateName", JSON_STRING, JSON_NULL},
+        {"resourceVersion", JSON_STRING, JSON_NULL},
+        {"uid", JSON_STRING, JSON_NULL},
+        {"labels", JSON_OBJECT, JSON_STRING},
+        {"annotations", JSON_OBJECT, JSON_STRING},
+        {"finalizers", JSON_ARRAY, JSON_STRING},
+        {"ownerReferences", JSON_ARRAY, JSON_OBJECT},
+        {"managedFields", JSON_ARRAY, JSON_OBJECT},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *value = json_object_get(metadata, rows[i].key);
+        const char *key;
+        json_t *inner;
+        size_t k;
+        bool fits = !value || json_is_null(value) || json_typeof(value) == rows[i].type;
+
+        if (fits && json_is_array(value)) {
+            json_array_foreach(value, k, inner) fits &= json_typeof(inner) == rows[i].inner;
+        } else if (fits && json_is_object(value)) {
+            json_object_foreach(value, key, inner) fits &= json_typeof(inner) == rows[i].inner;
+        }
+        if (!fits)
+            return refuse_metadata(call, rows[i].key);
+    }
+    return 0;
+}
+
+static int refuse_metadata(struct call *call, const char *key) {
+    return refuse(&call->refusal, 400, "BadRequest",
+                  "%s in version \"%s\" cannot be handled as a %s: json: cannot unmarshal value "
+                  "into Go struct field %s.metadata%s%s",
+                  call->kind->name, call->kind->version, call->kind->name, call->kind->name,
+                  *key != '\0' ? "." : "", key);
 }
 
 static int check_namespace(struct call *call, json_t *metadata) {

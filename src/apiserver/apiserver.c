@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 
+#define MANAGER_MAX_LEN 128
 #define AGGREGATED_MEDIA "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 static void request(void *arg, const struct http_incoming *incoming, struct http_reply *reply);
@@ -29,6 +30,7 @@ static int answer_discovery(struct call *call);
 static int answer_version(struct call *call);
 static int answer_review(struct call *call);
 static int dispatch_kind(struct call *call);
+static bool is_manager(const char *text);
 static int dispatch_collection(struct call *call);
 static int dispatch_object(struct call *call);
 static int dispatch_subresource(struct call *call);
@@ -149,11 +151,14 @@ int call_body(struct call *call, json_t **ret_body) {
 }
 
 char *call_manager(const struct call *call) {
-    const size_t len = strcspn(call->in->user_agent, "/");
+    const char *agent = call->in->user_agent;
+    size_t len = 0;
 
     if (*call->route.field_manager != '\0')
         return str_dup(call->route.field_manager);
-    return len > 0 ? str_dup_len(call->in->user_agent, len < 128 ? len : 128) : str_dup("unknown");
+    while (len < MANAGER_MAX_LEN && agent[len] > ' ' && agent[len] <= '~' && agent[len] != '/')
+        len++;
+    return len > 0 ? str_dup_len(agent, len) : str_dup("unknown");
 }
 
 /* ERR_NOTFOUND: a form that we do not read. */
@@ -343,11 +348,23 @@ static int dispatch_kind(struct call *call) {
 
     if (call->kind->read_only && !is_method(call, "GET"))
         return refuse_verb(&call->refusal);
+    if (!is_manager(route->field_manager))
+        return refuse(&call->refusal, 422, "Invalid",
+                      "fieldManager: Invalid value: must be at most %d printable characters",
+                      MANAGER_MAX_LEN);
     if (*route->name == '\0')
         return dispatch_collection(call);
     if (call->kind->namespaced && *route->ns == '\0')
         return refuse_path(&call->refusal);
     return *route->subresource != '\0' ? dispatch_subresource(call) : dispatch_object(call);
+}
+
+static bool is_manager(const char *text) {
+    size_t len = 0;
+
+    while (text[len] >= ' ' && text[len] <= '~')
+        len++;
+    return text[len] == '\0' && len <= MANAGER_MAX_LEN;
 }
 
 static int dispatch_collection(struct call *call) {

@@ -157,9 +157,15 @@ bool garbage_delete(struct apiserver *server, struct object *object,
 }
 
 bool garbage_is_free(const json_t *tree) {
+    const char *kind = json_string_value(json_object_get(tree, "kind"));
+    const char *version = json_string_value(json_object_get(tree, "apiVersion"));
+    const bool is_namespace =
+        kind && version && strcmp(kind, "Namespace") == 0 && strcmp(version, "v1") == 0;
+    const json_t *content = json_object_get(json_object_get(tree, "spec"), "finalizers");
+
     return meta(tree, "deletionTimestamp") && json_array_size(meta(tree, "finalizers")) == 0 &&
            json_integer_value(meta(tree, "deletionGracePeriodSeconds")) == 0 &&
-           json_array_size(json_object_get(json_object_get(tree, "spec"), "finalizers")) == 0;
+           !(is_namespace && json_array_size(content) > 0);
 }
 
 void garbage_run(struct apiserver *server) {
@@ -514,7 +520,9 @@ static void drop_finalizer(struct apiserver *server, struct object *object, cons
     json_t *finalizer;
 
     json_array_foreach(json_object_get(metadata, "finalizers"), i, finalizer) {
-        if (strcmp(json_string_value(finalizer), name) != 0)
+        const char *text = json_string_value(finalizer);
+
+        if (!text || strcmp(text, name) != 0)
             json_array_append(kept, finalizer);
     }
     if (json_array_size(kept) > 0)

@@ -33,7 +33,7 @@ void garbage_note(struct apiserver *server, const struct change *change);
  * true if it is gone. */
 bool garbage_delete(struct apiserver *server, struct object *object, const struct removal *removal);
 
-/* Removes an object that was marked deleted and is held back by nothing any more. */
+/* Whether an object was marked deleted and is held back by nothing any more. */
 bool garbage_is_free(const json_t *tree);
 
 /* Does everything that is due because of earlier deletions. */

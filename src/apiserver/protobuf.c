@@ -279,9 +279,13 @@ static int read_value(const struct field *field, const struct wire_value *value,
     return 0;
 }
 
+/* NULL for what is no UTF-8, or holds a NUL. */
 static json_t *text_new(const struct wire_value *value) {
-    return json_stringn((const char *)value->bytes.at,
-                        (size_t)(value->bytes.end - value->bytes.at));
+    const size_t size_bytes = (size_t)(value->bytes.end - value->bytes.at);
+
+    if (size_bytes > 0 && memchr(value->bytes.at, '\0', size_bytes))
+        return NULL;
+    return json_stringn((const char *)value->bytes.at, size_bytes);
 }
 
 static json_t *bytes_new(const struct wire_value *value) {
