@@ -114,6 +114,29 @@ static void fill_daemonset(json_t *set) {
                   json_integer(0));
 }
 
+/* One pod that runs once, unless it says otherwise. */
+static void fill_job(json_t *job) {
+    json_t *spec = json_object_get(job, "spec");
+
+    fill_template(job);
+    if (!json_object_get(spec, "parallelism"))
+        set_missing(spec, "completions", json_integer(1));
+    set_missing(spec, "parallelism", json_integer(1));
+}
+
+/* Users and groups are names of the group rbac, service accounts of none. */
+static void fill_binding(json_t *binding) {
+    json_t *subjects = json_object_get(binding, "subjects");
+
+    for (size_t i = 0; i < json_array_size(subjects); i++) {
+        json_t *subject = json_array_get(subjects, i);
+        const char *kind = json_string_value(json_object_get(subject, "kind"));
+
+        if (kind && strcmp(kind, "ServiceAccount") != 0)
+            set_missing(subject, "apiGroup", json_string("rbac.authorization.k8s.io"));
+    }
+}
+
 static void fill_service(json_t *service) {
     json_t *ports = at(service, "spec", "ports", NULL);
 
@@ -222,16 +245,15 @@ static void judge_workload(const json_t *workload, struct schema_causes *causes)
     const json_t *replicas = json_object_get(spec, "replicas");
 
     judge_pod_spec(at(spec, "template", "spec", NULL), "spec.template.spec", causes);
-    if (json_is_object(selector)) {
-        if (json_object_size(json_object_get(selector, "matchLabels")) == 0 &&
-            json_array_size(json_object_get(selector, "matchExpressions")) == 0)
-            schema_cause_add(causes, "FieldValueInvalid", "spec.selector",
-                             "Invalid value: {}: empty selector is invalid for deployment");
-        else if (!selects(selector, labels))
-            schema_cause_add(causes, "FieldValueInvalid", "spec.template.metadata.labels",
-                             "Invalid value: %s: `selector` does not match template `labels`",
-                             text ? text : "null");
-    }
+    if (json_is_object(selector) &&
+        json_object_size(json_object_get(selector, "matchLabels")) == 0 &&
+        json_array_size(json_object_get(selector, "matchExpressions")) == 0)
+        schema_cause_add(causes, "FieldValueInvalid", "spec.selector",
+                         "Invalid value: {}: empty selector is invalid for deployment");
+    else if (json_is_object(spec) && (!selector || !selects(selector, labels)))
+        schema_cause_add(causes, "FieldValueInvalid", "spec.template.metadata.labels",
+                         "Invalid value: %s: `selector` does not match template `labels`",
+                         text ? text : "null");
     if (json_is_string(policy) && strcmp(json_string_value(policy), "Always") != 0)
         schema_cause_add(causes, "FieldValueNotSupported", "spec.template.spec.restartPolicy",
                          "Unsupported value: \"%s\": supported values: \"Always\"",
@@ -297,7 +319,9 @@ const struct schema_extra *builtin_extra(const char *group, const char *resource
         {"apps", "statefulsets", {fill_statefulset, judge_workload}},
         {"apps", "replicasets", {fill_template, judge_workload}},
         {"apps", "daemonsets", {fill_daemonset, judge_workload}},
-        {"batch", "jobs", {fill_template, judge_job}},
+        {"batch", "jobs", {fill_job, judge_job}},
+        {"rbac.authorization.k8s.io", "rolebindings", {fill_binding, NULL}},
+        {"rbac.authorization.k8s.io", "clusterrolebindings", {fill_binding, NULL}},
         {"policy", "poddisruptionbudgets", {NULL, judge_pdb}},
         {"apiextensions.k8s.io", "customresourcedefinitions", {fill_crd, NULL}},
     };

@@ -148,7 +148,8 @@ const struct builtin_type builtin_types[] = {
      "whenDeleted:s(Retain|Delete)=Retain whenScaled:s(Retain|Delete)=Retain"},
     {"Ordinals", true, false, "start:i"},
     {"Claim", false, false,
-     "apiVersion:s=v1 kind:s=PersistentVolumeClaim metadata:ObjectMeta spec:ClaimSpec status:Any"},
+     "apiVersion:s=v1 kind:s=PersistentVolumeClaim metadata:ObjectMeta spec:ClaimSpec "
+     "status:Any={\"phase\":\"Pending\"}"},
     {"ClaimSpec", false, false,
      "accessModes:a selector:LabelSelector resources:Resources volumeName:s storageClassName:s "
      "volumeMode:s=Filesystem"},
@@ -159,8 +160,8 @@ const struct builtin_type builtin_types[] = {
      "minReadySeconds:i revisionHistoryLimit:i=10"},
     {"JobSpec", false, false,
      "parallelism:i completions:i activeDeadlineSeconds:l backoffLimit:i=6 selector:LabelSelector "
-     "manualSelector:b template:JobTemplate! ttlSecondsAfterFinished:i "
-     "completionMode:s(NonIndexed|Indexed)=NonIndexed suspend:b=false podReplacementPolicy:s"},
+     "manualSelector:b=false template:JobTemplate! ttlSecondsAfterFinished:i "
+     "completionMode:s(NonIndexed|Indexed)=NonIndexed suspend:b=false podReplacementPolicy:s=TerminatingOrFailed"},
     {"JobTemplate", true, false, "metadata:ObjectMeta spec:JobPodSpec"},
     {"JobPodSpec", false, false,
      "containers:[Container/name]! initContainers:[Container/name] volumes:[Volume/name]~ "
@@ -207,7 +208,7 @@ const struct builtin_type builtin_types[] = {
     {"EndpointAddress", false, true, "ip:s! hostname:s nodeName:s targetRef:ObjectReference"},
     {"EndpointPort", true, true, "name:s port:i protocol:s(TCP|UDP|SCTP)=TCP appProtocol:s"},
     {"Endpoint", false, false,
-     "addresses:u! conditions:Any hostname:s targetRef:ObjectReference nodeName:s zone:s "
+     "addresses:u! conditions:Any={} hostname:s targetRef:ObjectReference nodeName:s zone:s "
      "deprecatedTopology:m hints:Any"},
     {"IngressSpec", true, false, "ingressClassName:s defaultBackend:Any tls:[Any] rules:[Any]"},
     {"PolicySpec", true, false,

@@ -16,7 +16,7 @@ static cells_write cells_of_deployment, cells_of_statefulset, cells_of_replicase
     cells_of_daemonset, cells_of_service, cells_of_namespace, cells_of_configmap, cells_of_secret,
     cells_of_pdb, cells_of_hpa, cells_of_lease, cells_of_event, cells_of_crd, cells_of_job,
     cells_of_endpoints, cells_of_slice, cells_of_revision, cells_of_priority, cells_of_storage,
-    cells_of_claim, cells_of_ingress, cells_of_binding, cells_of_any;
+    cells_of_claim, cells_of_ingress, cells_of_binding, cells_of_netpolicy, cells_of_any;
 
 /* NAME, or NAME* for one that only `kubectl get -o wide` shows; # makes it a number. */
 static const struct {
@@ -35,6 +35,7 @@ static const struct {
     {"", "namespaces", "Name|Status|Age", cells_of_namespace},
     {"", "configmaps", "Name|Data|Age", cells_of_configmap},
     {"", "secrets", "Name|Type|Data|Age", cells_of_secret},
+    {"", "limitranges", "Name|Created At", cells_of_crd},
     {"", "endpoints", "Name|Endpoints|Age", cells_of_endpoints},
     {"", "persistentvolumeclaims", "Name|Status|Volume|StorageClass|Age", cells_of_claim},
     {NULL, "events",
@@ -63,7 +64,8 @@ static const struct {
      cells_of_priority},
     {"storage.k8s.io", "storageclasses",
      "Name|Provisioner|ReclaimPolicy|VolumeBindingMode|AllowVolumeExpansion|Age", cells_of_storage},
-    {"networking.k8s.io", "ingresses", "Name|Class|Hosts|Age", cells_of_ingress},
+    {"networking.k8s.io", "ingresses", "Name|Class|Hosts|Address|Ports|Age", cells_of_ingress},
+    {"networking.k8s.io", "networkpolicies", "Name|Pod-Selector|Age", cells_of_netpolicy},
     {"rbac.authorization.k8s.io", "rolebindings", "Name|Role|Age", cells_of_binding},
     {"rbac.authorization.k8s.io", "clusterrolebindings", "Name|Role|Age", cells_of_binding},
     {"rbac.authorization.k8s.io", "roles", "Name|Created At", cells_of_crd},
@@ -299,8 +301,8 @@ static void cells_of_deployment(const json_t *object, int64_t now_ms, json_t *ce
     add_name(cells, object);
     cells_addf(cells, "%lld/%lld", (long long)cells_int(object, "status.readyReplicas"),
                (long long)cells_int(object, "spec.replicas"));
-    cells_addf(cells, "%lld", (long long)cells_int(object, "status.updatedReplicas"));
-    cells_addf(cells, "%lld", (long long)cells_int(object, "status.availableReplicas"));
+    add_int(cells, object, "status.updatedReplicas");
+    add_int(cells, object, "status.availableReplicas");
     cells_add_age(cells, object, now_ms);
     add_containers(cells, object);
     add_selector(cells, object, "spec.selector");
@@ -337,22 +339,28 @@ static void cells_of_daemonset(const json_t *object, int64_t now_ms, json_t *cel
     add_selector(cells, object, "spec.selector");
 }
 
+/* The addresses that a load balancer gave out. */
+static void ingress_write(const json_t *object, struct line *line) {
+    const json_t *given = cells_at(object, "status.loadBalancer.ingress");
+
+    for (size_t i = 0; i < json_array_size(given); i++) {
+        const char *ip = cells_text(json_array_get(given, i), "ip");
+
+        line_add(line, "%s%s", line->len ? "," : "",
+                 *ip ? ip : cells_text(json_array_get(given, i), "hostname"));
+    }
+}
+
 static void add_external(json_t *cells, const json_t *service) {
     const char *type = cells_text(service, "spec.type");
     const json_t *own = cells_at(service, "spec.externalIPs");
-    const json_t *given = cells_at(service, "status.loadBalancer.ingress");
     struct line line = {0};
 
     if (strcmp(type, "ExternalName") == 0) {
         cells_add(cells, cells_text(service, "spec.externalName"), NULL);
         return;
     }
-    for (size_t i = 0; i < json_array_size(given); i++) {
-        const char *ip = cells_text(json_array_get(given, i), "ip");
-
-        line_add(&line, "%s%s", line.len ? "," : "",
-                 *ip ? ip : cells_text(json_array_get(given, i), "hostname"));
-    }
+    ingress_write(service, &line);
     for (size_t i = 0; i < json_array_size(own); i++)
         line_add(&line, "%s%s", line.len ? "," : "",
                  json_string_value(json_array_get(own, i)) ?: "");
@@ -388,9 +396,10 @@ static void cells_of_namespace(const json_t *object, int64_t now_ms, json_t *cel
 }
 
 static void add_data_count(json_t *cells, const json_t *object) {
-    cells_addf(cells, "%zu",
-               json_object_size(cells_at(object, "data")) +
-                   json_object_size(cells_at(object, "binaryData")));
+    const size_t count = json_object_size(cells_at(object, "data")) +
+                         json_object_size(cells_at(object, "binaryData"));
+
+    json_array_append_new(cells, json_integer((json_int_t)count));
 }
 
 static void cells_of_configmap(const json_t *object, int64_t now_ms, json_t *cells) {
@@ -524,7 +533,7 @@ static void cells_of_event(const json_t *object, int64_t now_ms, json_t *cells) 
     cells_add(cells, either_text(object, "message", "note"), NULL);
     cells_age_since(first, now_ms, age);
     cells_add(cells, age, NULL);
-    cells_addf(cells, "%lld", (long long)(count ? count : 1));
+    json_array_append_new(cells, json_integer(count ? count : 1));
     add_name(cells, object);
 }
 
@@ -633,7 +642,7 @@ static void cells_of_revision(const json_t *object, int64_t now_ms, json_t *cell
                    cells_text(owner, "apiVersion"), cells_text(owner, "name"));
     else
         cells_add(cells, "<none>", NULL);
-    cells_addf(cells, "%lld", (long long)cells_int(object, "revision"));
+    add_int(cells, object, "revision");
     cells_add_age(cells, object, now_ms);
 }
 
@@ -665,6 +674,7 @@ static void cells_of_claim(const json_t *object, int64_t now_ms, json_t *cells) 
 
 static void cells_of_ingress(const json_t *object, int64_t now_ms, json_t *cells) {
     const json_t *rules = cells_at(object, "spec.rules");
+    struct line address = {0};
     struct line line = {0};
 
     for (size_t i = 0; i < json_array_size(rules); i++)
@@ -674,6 +684,9 @@ static void cells_of_ingress(const json_t *object, int64_t now_ms, json_t *cells
     add_name(cells, object);
     cells_add(cells, cells_text(object, "spec.ingressClassName"), "<none>");
     cells_add(cells, line.text, "*");
+    ingress_write(object, &address);
+    cells_add(cells, address.text, NULL);
+    cells_add(cells, json_array_size(cells_at(object, "spec.tls")) ? "80, 443" : "80", NULL);
     cells_add_age(cells, object, now_ms);
 }
 
@@ -681,5 +694,11 @@ static void cells_of_binding(const json_t *object, int64_t now_ms, json_t *cells
     add_name(cells, object);
     cells_addf(cells, "%s/%s", cells_text(object, "roleRef.kind"),
                cells_text(object, "roleRef.name"));
+    cells_add_age(cells, object, now_ms);
+}
+
+static void cells_of_netpolicy(const json_t *object, int64_t now_ms, json_t *cells) {
+    add_name(cells, object);
+    add_selector(cells, object, "spec.podSelector");
     cells_add_age(cells, object, now_ms);
 }

@@ -189,6 +189,13 @@ static const struct {
      "{'spec':{'replicas':1,'revisionHistoryLimit':10,'podManagementPolicy':'OrderedReady',"
      "'updateStrategy':{'type':'OnDelete'},"
      "'persistentVolumeClaimRetentionPolicy':{'whenDeleted':'Retain','whenScaled':'Retain'}}}"},
+    {"batch", "jobs", "{'spec':{'parallelism':3}}",
+     "{'spec':{'parallelism':3,'backoffLimit':6,'completionMode':'NonIndexed','suspend':false,"
+     "'manualSelector':false,'podReplacementPolicy':'TerminatingOrFailed'}}"},
+    {"rbac.authorization.k8s.io", "rolebindings",
+     "{'subjects':[{'kind':'User','name':'u'},{'kind':'ServiceAccount','name':'s'}]}",
+     "{'subjects':[{'kind':'User','name':'u','apiGroup':'rbac.authorization.k8s.io'},{'kind':"
+     "'ServiceAccount','name':'s'}]}"},
     {"", "nodes", "{'status':{'capacity':{'cpu':4,'memory':'1Gi','x':0.5}}}",
      "{'status':{'capacity':{'cpu':'4','memory':'1Gi','x':'0.5'}}}"},
     {"", "services", "{'spec':{'ports':[{'port':80},{'port':53,'protocol':'UDP','targetPort':"
@@ -241,7 +248,10 @@ static const struct {
      "'values':['web']}]}," WEB "}}",
      "spec.template.metadata.labels: Invalid value: {\"app\":\"web\"}: `selector` does not match "
      "template `labels`\n"},
-    {"deployments", "{'spec':{" WEB "}}", "spec.selector: Required value\n"},
+    {"deployments", "{'spec':{" WEB "}}",
+     "spec.selector: Required value\n"
+     "spec.template.metadata.labels: Invalid value: {\"app\":\"web\"}: `selector` does not match "
+     "template `labels`\n"},
     {"deployments", "{'spec':{'selector':{}," WEB "}}",
      "spec.selector: Invalid value: {}: empty selector is invalid for deployment\n"},
     {"deployments", "{'spec':{'replicas':-1,'selector':{'matchLabels':{'app':'web'}}," WEB "}}",

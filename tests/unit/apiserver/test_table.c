@@ -85,9 +85,9 @@ static const struct {
      "'2','a':'1'}}}",
      "['s','LoadBalancer','10.0.0.9','<pending>','80:30080/TCP,53/UDP','<unknown>','a=1,b=2']"},
     {"", "v1", "configmaps", "{'metadata':{'name':'c'},'data':{'a':'1'},'binaryData':{'b':''}}",
-     "['c','2','<unknown>']"},
+     "['c',2,'<unknown>']"},
     {"", "v1", "secrets", "{'metadata':{'name':'c'},'type':'Opaque','data':{'a':'1'}}",
-     "['c','Opaque','1','<unknown>']"},
+     "['c','Opaque',1,'<unknown>']"},
     {"", "v1", "namespaces", "{'metadata':{'name':'c'},'status':{'phase':'Active'}}",
      "['c','Active','<unknown>']"},
     {"", "v1", "serviceaccounts", "{'metadata':{'name':'c'}}", "['c','<unknown>']"},
@@ -95,13 +95,13 @@ static const struct {
      "{'metadata':{'name':'e'},'involvedObject':{'kind':'Pod','name':'p'},'type':'Normal','reason':"
      "'Started','message':'ok','lastTimestamp':'2027-01-15T07:59:30Z','firstTimestamp':"
      "'2027-01-15T07:58:30Z','count':4,'source':{'component':'kubelet','host':'n1'}}",
-     "['30s','Normal','Started','pod/p','','kubelet, n1','ok','90s','4','e']"},
+     "['30s','Normal','Started','pod/p','','kubelet, n1','ok','90s',4,'e']"},
     {"apps", "v1", "deployments",
      "{'metadata':{'name':'d'},'spec':{'replicas':3,'selector':{'matchLabels':{'app':'web'},"
      "'matchExpressions':[{'key':'z','operator':'In','values':['a','b']},{'key':'old','operator':"
      "'DoesNotExist'}]},'template':{'spec':{'containers':[{'name':'a','image':'i:1'},{'name':'b',"
      "'image':'j'}]}}},'status':{'readyReplicas':2,'updatedReplicas':3}}",
-     "['d','2/3','3','0','<unknown>','a,b','i:1,j','app=web,z in (a,b),!old']"},
+     "['d','2/3',3,0,'<unknown>','a,b','i:1,j','app=web,z in (a,b),!old']"},
     {"apps", "v1", "statefulsets",
      "{'metadata':{'name':'d'},'spec':{'replicas':1,'template':{'spec':{'containers':[{'name':'a',"
      "'image':'i'}]}}}}", "['d','0/1','<unknown>','a','i']"},
@@ -122,6 +122,15 @@ static const struct {
     {"apiextensions.k8s.io", "v1", "customresourcedefinitions",
      "{'metadata':{'name':'x.y','creationTimestamp':'2027-01-15T07:54:00Z'}}",
      "['x.y','2027-01-15T07:54:00Z']"},
+    {"networking.k8s.io", "v1", "ingresses",
+     "{'metadata':{'name':'i'},'spec':{'rules':[{'host':'a.b'},{'host':'c.d'}],'tls':[{}]},"
+     "'status':{'loadBalancer':{'ingress':[{'ip':'1.2.3.4'},{'hostname':'x.y'}]}}}",
+     "['i','<none>','a.b,c.d','1.2.3.4,x.y','80, 443','<unknown>']"},
+    {"networking.k8s.io", "v1", "networkpolicies",
+     "{'metadata':{'name':'n'},'spec':{'podSelector':{}}}", "['n','<none>','<unknown>']"},
+    {"apps", "v1", "controllerrevisions",
+     "{'metadata':{'name':'r','ownerReferences':[{'apiVersion':'apps/v1','kind':'StatefulSet',"
+     "'name':'db'}]},'revision':3}", "['r','statefulset.apps/db',3,'<unknown>']"},
     {"batch", "v1", "jobs",
      "{'metadata':{'name':'j'},'spec':{'completions':2},'status':{'succeeded':2,'startTime':"
      "'2027-01-15T07:00:00Z','completionTime':'2027-01-15T07:01:30Z','conditions':[{'type':"
