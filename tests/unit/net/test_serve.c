@@ -489,6 +489,7 @@ static void other_protocols_are_hung_up_on(void **state) {
         say(&rig, &peer, requests[i]);
         shutdown(peer.fd, SHUT_WR);
         expect_end(&rig, &peer);
+        assert_true(!peer.in.data || !strstr(peer.in.data, "HTTP/1.1 101"));
         hang_up(&peer);
     }
     assert_int_equal(rig.apps[0].request_count, 0);
