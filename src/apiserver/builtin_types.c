@@ -161,7 +161,8 @@ const struct builtin_type builtin_types[] = {
     {"JobSpec", false, false,
      "parallelism:i completions:i activeDeadlineSeconds:l backoffLimit:i=6 selector:LabelSelector "
      "manualSelector:b=false template:JobTemplate! ttlSecondsAfterFinished:i "
-     "completionMode:s(NonIndexed|Indexed)=NonIndexed suspend:b=false podReplacementPolicy:s=TerminatingOrFailed"},
+     "completionMode:s(NonIndexed|Indexed)=NonIndexed suspend:b=false "
+     "podReplacementPolicy:s=TerminatingOrFailed"},
     {"JobTemplate", true, false, "metadata:ObjectMeta spec:JobPodSpec"},
     {"JobPodSpec", false, false,
      "containers:[Container/name]! initContainers:[Container/name] volumes:[Volume/name]~ "
