@@ -342,7 +342,8 @@ static void lane_start(struct lane *lane, int64_t now_ms) {
 static bool lane_may_start(struct lane *lane) {
     const struct dispatch_options *options = &lane->dispatch->options;
 
-    if (lane->in_doubt || lane->steps[lane->next].verb == KUBE_GET || !options->may_write)
+    if (lane->in_doubt || lane->steps[lane->next].verb == KUBE_GET ||
+        lane->steps[lane->next].ungated || !options->may_write)
         return true;
     return options->may_write(options->arg);
 }

@@ -3,6 +3,7 @@
 #include "base/random.h"
 #include "base/timestamp.h"
 #include "controller/connection.h"
+#include "controller/election.h"
 #include "controller/manager.h"
 
 #include <argp.h>
@@ -10,8 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TURN_MAX_MS 1000
+#define STOP_MAX_MS 30000
+#define IDENTITY_SIZE 300
 
 const char *argp_program_version = "bulkhead-controller 0.1.0";
 
@@ -21,6 +25,7 @@ struct arguments {
     bool observe;
     bool loopback;
     bool quiet;
+    bool elect;
 };
 
 static volatile sig_atomic_t stopping;
@@ -52,6 +57,11 @@ static error_t option(int key, char *arg, struct argp_state *state) {
         return 0;
     case 'l':
         arguments->loopback = true;
+        return 0;
+    case 'e':
+        if (arg && strcmp(arg, "true") != 0 && strcmp(arg, "false") != 0)
+            argp_error(state, "--leader-elect=%s: true or false", arg);
+        arguments->elect = !arg || strcmp(arg, "true") == 0;
         return 0;
     case 'q':
         arguments->quiet = true;
@@ -92,11 +102,21 @@ static void wired_line(void *arg, const char *line) {
     print_line(&wiring->arguments, line);
 }
 
-static void run(struct wiring *wiring, struct hub_connection *hub, struct manager *manager) {
+/* Returns the exit status: 0 after a signal, 1 once leadership is lost. */
+static int run(struct wiring *wiring, struct hub_connection *hub, struct manager *manager) {
     bool was_synced = false;
+    int64_t stop_ms = 0;
 
-    while (!stopping) {
+    while (!manager_lost(manager)) {
         const int64_t now_ms = clock_mono_ms(NULL);
+
+        if (stopping && !stop_ms) {
+            stop_ms = now_ms + STOP_MAX_MS;
+            manager_stop(manager);
+            wired_line(wiring, "stopping: what is in flight is waited for");
+        }
+        if (stop_ms && (manager_stopped(manager) || now_ms > stop_ms))
+            return 0;
         struct err err = {0};
         int64_t due_ms = manager_turn(manager, now_ms);
         const int64_t hub_ms = hub_connection_turn(hub, now_ms, clock_wall_ms(NULL), &err);
@@ -113,6 +133,8 @@ static void run(struct wiring *wiring, struct hub_connection *hub, struct manage
             due_ms = now_ms + TURN_MAX_MS;
         fetch_turn(wiring->connection.fetch, due_ms > now_ms ? (int)(due_ms - now_ms) : 0);
     }
+    wired_line(wiring, "leadership is lost: ending, so that nothing more is written");
+    return 1;
 }
 
 int main(int argc, char **argv) {
@@ -124,6 +146,8 @@ int main(int argc, char **argv) {
         {"mode", 'm', "Observe|Act", 0, "Observe computes and explains and writes nothing (Act)",
          0},
         {"allow-loopback", 'l', NULL, 0, "children may be on loopback addresses: for tests", 0},
+        {"leader-elect", 'e', "true|false", OPTION_ARG_OPTIONAL,
+         "write only while holding the Lease " ELECTION_LEASE " (true)", 0},
         {"quiet", 'q', NULL, 0, "no line for each write", 0},
         {0},
     };
@@ -135,7 +159,8 @@ int main(int argc, char **argv) {
         NULL,
         NULL,
         NULL};
-    struct wiring wiring = {.arguments = {.ns = "bulkhead-system"}};
+    struct wiring wiring = {.arguments = {.ns = "bulkhead-system", .elect = true}};
+    char identity[IDENTITY_SIZE], host[256] = "";
     struct hub_connection *hub = NULL;
     struct err err = {0};
     const struct sigaction action = {.sa_handler = stop};
@@ -152,10 +177,13 @@ int main(int argc, char **argv) {
         fetch_free(wiring.connection.fetch);
         return 1;
     }
+    gethostname(host, sizeof host - 1);
+    snprintf(identity, sizeof identity, "%s_%016llx", host, (unsigned long long)random_seed());
     const struct manager_options managing = {
         .rng = {.state = random_seed()},
         .ns = wiring.arguments.ns,
         .observe = wiring.arguments.observe,
+        .identity = wiring.arguments.elect ? identity : NULL,
         .hub = hub_connection_transport(hub),
         .connect = connect_child,
         .log = wired_line,
@@ -163,9 +191,10 @@ int main(int argc, char **argv) {
     };
     struct manager *manager = manager_new(&managing);
 
-    run(&wiring, hub, manager);
+    const int status = run(&wiring, hub, manager);
+
     manager_free(manager);
     hub_connection_free(hub);
     fetch_free(wiring.connection.fetch);
-    return 0;
+    return status;
 }

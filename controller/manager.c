@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "controller/appdefinition.h"
 #include "controller/childcluster.h"
+#include "controller/election.h"
 #include "controller/placement.h"
 
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #define HUB_IN_FLIGHT 32
 #define CHILD_IN_FLIGHT 8
+#define LEASE_KEY "lease/" ELECTION_LEASE
 
 typedef int reconcile(struct world *world, const char *key, int64_t now_ms, struct plan *plan,
                       struct err *err);
@@ -31,6 +33,9 @@ struct manager {
     struct queue *queue;
     struct dispatch *dispatch;
     struct kube_client *hub_client;
+    struct election *election; /* NULL: none */
+    bool led;                  /* as of the last turn */
+    bool stopping;
     uint64_t reconciled;
     uint64_t failed;
 };
@@ -55,7 +60,8 @@ static void target_changed(void *arg, int target, struct kube_client *client) {
 static bool may_write(void *arg) {
     const struct manager *manager = arg;
 
-    return !manager->options.observe;
+    return !manager->options.observe && !manager->stopping &&
+           manager_leads(manager, clock_mono_ms(manager->options.clock));
 }
 
 static void log_line(struct manager *manager, const char *line) {
@@ -122,7 +128,13 @@ static void step_failed(struct manager *manager, const struct dispatch_report *t
 
 static void report(void *arg, const struct dispatch_report *told) {
     struct manager *manager = arg;
+    const int64_t now_ms = clock_mono_ms(manager->options.clock);
 
+    if (strcmp(told->key, LEASE_KEY) == 0) {
+        if (election_hear(manager->election, told->step, told->reply, now_ms))
+            wake(manager, QUEUE_LEASE, LEASE_KEY, 0);
+        return;
+    }
     if (told->code < 0) {
         step_failed(manager, told);
         return;
@@ -172,6 +184,10 @@ struct manager *manager_new(const struct manager_options *options) {
         .arg = manager,
     };
     manager->world = world_new(&knowing, options->hub);
+    if (options->identity) {
+        manager->election = election_new(options->ns, options->identity);
+        wake(manager, QUEUE_LEASE, LEASE_KEY, 0);
+    }
     return manager;
 }
 
@@ -181,6 +197,7 @@ void manager_free(struct manager *manager) {
     dispatch_free(manager->dispatch);
     manager->dispatch = NULL;
     world_free(manager->world);
+    election_free(manager->election);
     kube_client_free(manager->hub_client);
     queue_free(manager->queue);
     free(manager);
@@ -193,6 +210,10 @@ static void reconcile_key(struct manager *manager, const char *key, enum queue_l
     int64_t delay_ms;
     int r = ERR_NOTFOUND;
 
+    if (strcmp(key, LEASE_KEY) == 0) {
+        election_plan(manager->election, now_ms, clock_wall_ms(manager->options.clock), &plan);
+        r = 0;
+    }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const size_t len = strlen(kinds[i].prefix);
 
@@ -216,6 +237,23 @@ static void reconcile_key(struct manager *manager, const char *key, enum queue_l
         queue_add_at(manager->queue, lane, key, held_ms, NULL);
 }
 
+/* Whether a key is worth a pass now. A standby follows the children and plans nothing; whoever
+ * comes to lead looks at everything afresh. */
+static bool is_ours(const struct manager *manager, const char *key) {
+    return manager->led || strncmp(key, "lease/", 6) == 0 || strncmp(key, "child/", 6) == 0;
+}
+
+static void leadership_follow(struct manager *manager, int64_t now_ms) {
+    const bool leads = manager_leads(manager, now_ms);
+
+    if (leads == manager->led)
+        return;
+    manager->led = leads;
+    log_line(manager, leads ? "leading" : "not leading any more");
+    if (leads)
+        world_wake_apps(manager->world);
+}
+
 static int64_t sooner(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
@@ -225,10 +263,14 @@ int64_t manager_turn(struct manager *manager, int64_t now_ms) {
     enum queue_lane lane;
     const char *key;
 
+    leadership_follow(manager, now_ms);
+    if (manager->stopping && manager->election && dispatch_counts(manager->dispatch).in_flight == 0)
+        election_release(manager->election);
     for (int i = 0; i < MANAGER_TURN_KEYS && world_synced(manager->world) &&
                     (key = queue_take(manager->queue, now_ms, &lane));
          i++) {
-        reconcile_key(manager, key, lane, now_ms);
+        if (is_ours(manager, key))
+            reconcile_key(manager, key, lane, now_ms);
         queue_done(manager->queue, key);
     }
     due_ms = sooner(due_ms, dispatch_turn(manager->dispatch, now_ms));
@@ -241,6 +283,25 @@ int64_t manager_turn(struct manager *manager, int64_t now_ms) {
 
 bool manager_synced(const struct manager *manager) {
     return world_synced(manager->world);
+}
+
+bool manager_leads(const struct manager *manager, int64_t now_ms) {
+    return !manager->election || election_leads(manager->election, now_ms);
+}
+
+bool manager_lost(const struct manager *manager) {
+    return manager->election && election_lost(manager->election);
+}
+
+void manager_stop(struct manager *manager) {
+    manager->stopping = true;
+    if (manager->election)
+        wake(manager, QUEUE_LEASE, LEASE_KEY, 0);
+}
+
+bool manager_stopped(const struct manager *manager) {
+    return manager->stopping && dispatch_counts(manager->dispatch).in_flight == 0 &&
+           (!manager->election || election_released(manager->election));
 }
 
 bool manager_idle(const struct manager *manager, int64_t now_ms) {

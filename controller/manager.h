@@ -21,8 +21,9 @@
 struct manager_options {
     const struct clock *clock;
     struct random rng;
-    const char *ns; /* our namespace in the hub */
-    bool observe;   /* compute and explain, write nothing */
+    const char *ns;       /* our namespace in the hub */
+    bool observe;         /* compute and explain, write nothing */
+    const char *identity; /* who we are in the Lease; NULL: no election, we act at once */
     struct transport *hub;
     /* Opens a transport to a child; see world.h. */
     int (*connect)(void *arg, const char *child, const char *kubeconfig,
@@ -54,6 +55,19 @@ int64_t manager_turn(struct manager *manager, int64_t now_ms);
 
 /* Whether the hub's caches are filled and decisions are being made. */
 bool manager_synced(const struct manager *manager);
+
+/* Whether this process may write: it leads, or there is no election. */
+bool manager_leads(const struct manager *manager, int64_t now_ms);
+
+/* Whether it led and lost: the caller ends the process without another turn. */
+bool manager_lost(const struct manager *manager);
+
+/* Ends writing and, once nothing is in flight any more, gives the Lease up. Turns go on until
+ * manager_stopped(). */
+void manager_stop(struct manager *manager);
+
+/* Whether nothing is left to be done after manager_stop(). */
+bool manager_stopped(const struct manager *manager);
 
 /* Whether nothing is queued for now, planned or in flight. */
 bool manager_idle(const struct manager *manager, int64_t now_ms);

@@ -124,7 +124,8 @@ struct kube_call plan_step_call(const struct plan_step *step) {
         .uid = step->uid,
         .rv = step->rv,
         .propagation = step->propagation,
-        .kind = HTTP_UNARY,
+        .kind = step->ungated ? HTTP_LEASE : HTTP_UNARY,
+        .timeout_ms = step->timeout_ms,
     };
 }
 

@@ -35,6 +35,8 @@ struct plan_step {
     char *uid;               /* delete precondition */
     char *rv;                /* delete precondition */
     bool force;
+    bool ungated;       /* sent without dispatch's leave to write: the Lease itself */
+    int64_t timeout_ms; /* 0: the transport's own */
 };
 
 struct plan_lane {

@@ -180,12 +180,12 @@ void world_wake(struct world *world, enum queue_lane lane, const char *prefix, c
     world->options.wake(world->options.arg, lane, key, 0);
 }
 
-void world_wake_later(struct world *world, const char *ns, const char *name) {
+void world_wake_later(struct world *world, const char *prefix, const char *ns, const char *name) {
     char key[WORLD_KEY_SIZE];
 
     if (!world->options.wake)
         return;
-    snprintf(key, sizeof key, "app/%s/%s", ns, name);
+    snprintf(key, sizeof key, "%s/%s/%s", prefix, ns, name);
     world->options.wake(world->options.arg, QUEUE_OBSERVE, key,
                         clock_mono_ms(world->options.clock) + WORLD_STATUS_WAIT_MS);
 }

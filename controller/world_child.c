@@ -205,7 +205,7 @@ static void pod_told(struct feed *feed, enum store_change change, struct pod_slo
         inventory_pod(feed->world->inventory, feed->child, NULL, &slot->pod);
     }
     if (slot->pod.managed && slot->pod.app && slot->ns)
-        world_wake_later(feed->world, slot->ns, slot->pod.app);
+        world_wake_later(feed->world, "app", slot->ns, slot->pod.app);
     else
         world_wake_owed(feed->world);
 }
@@ -218,7 +218,7 @@ static void work_told(struct feed *feed, enum store_change change, struct work *
     if (!work->state.app)
         return;
     world_wake(feed->world, QUEUE_CAPACITY, "cells", work->ns, work->state.app);
-    world_wake_later(feed->world, work->ns, work->state.app);
+    world_wake_later(feed->world, "app", work->ns, work->state.app);
 }
 
 static void told(void *context, enum store_change change, const struct store_item *item) {

@@ -225,6 +225,14 @@ void world_space_free(void *object) {
     space_free(object);
 }
 
+/* Whether the status judges this very spec: what changed then is no more than metadata or the
+ * status itself, which must not set off the next one at once. */
+static bool is_observed(const struct app *app) {
+    return app->finalized &&
+           json_integer_value(json_object_get(app->status, "observedGeneration")) ==
+               app->meta.generation;
+}
+
 static void app_told(struct world *world, enum store_change change, struct app *app) {
     struct err err = {0};
 
@@ -241,8 +249,13 @@ static void app_told(struct world *world, enum store_change change, struct app *
         world_owe(world, app, false);
     else if (app->meta.deleting)
         world_deletion_note(world, app->meta.uid);
-    world_wake(world, QUEUE_CAPACITY, "app", app->meta.ns, app->meta.name);
-    world_wake(world, QUEUE_CAPACITY, "cells", app->meta.ns, app->meta.name);
+    if (change == STORE_DELETE || app->meta.deleting || !is_observed(app)) {
+        world_wake(world, QUEUE_CAPACITY, "app", app->meta.ns, app->meta.name);
+        world_wake(world, QUEUE_CAPACITY, "cells", app->meta.ns, app->meta.name);
+    } else {
+        world_wake_later(world, "app", app->meta.ns, app->meta.name);
+        world_wake_later(world, "cells", app->meta.ns, app->meta.name);
+    }
 }
 
 /* Tells the inventory what the Placement assigns, or with gone no longer does. */

@@ -78,7 +78,7 @@ void world_wake(struct world *world, enum queue_lane lane, const char *prefix, c
                 const char *name);
 
 /* Asks for an app's key a moment later: its numbers change in bursts. */
-void world_wake_later(struct world *world, const char *ns, const char *name);
+void world_wake_later(struct world *world, const char *prefix, const char *ns, const char *name);
 
 /* Readers for informers; arg is a struct feed. The first is for what jansson reads whole. */
 int world_json_read(void *arg, const char *bytes, size_t size_bytes, struct store_item *ret_item,
