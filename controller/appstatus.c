@@ -267,6 +267,11 @@ static void workload_put(struct drawing *drawing) {
     char name[OBJECTNAME_SIZE];
 
     snprintf(key, sizeof key, "cells/%s", app->meta.key);
+    if (world_refusal(drawing->world, key, WORLD_OWN_WORDS)) {
+        condition_put(drawing, "WorkloadInvalid", true, "DependencyMissing",
+                      world_refusal(drawing->world, key, WORLD_OWN_WORDS));
+        return;
+    }
     for (int32_t i = 0; i < drawing->live_count; i++) {
         const struct placing_cell *cell = drawing->live[i].cell;
         const char *refusal = world_refusal(drawing->world, key, cell->child + 1);

@@ -95,31 +95,16 @@ static void log_step(struct manager *manager, const struct dispatch_report *told
     log_line(manager, line);
 }
 
-/* The keys whose status shows the refusals of a key's writes. */
-static void wake_status(struct manager *manager, const char *key) {
-    char other[WORLD_KEY_SIZE];
-
-    if (strncmp(key, "cells/", 6) == 0) {
-        snprintf(other, sizeof other, "app/%s", key + 6);
-        wake(manager, QUEUE_OBSERVE, other, 0);
-    } else {
-        wake(manager, QUEUE_OBSERVE, key, 0);
-    }
-}
-
 static void step_failed(struct manager *manager, const struct dispatch_report *told) {
     char text[400] = "it was not sent";
-    const char *before = world_refusal(manager->world, told->key, told->target);
 
     if (told->reply)
         kube_reply_text(told->reply, text, sizeof text);
     log_step(manager, told, text);
     manager->failed++;
     /* A conflict or a lost object passes with the next look; the rest is for people to see. */
-    if (told->code != ERR_CONFLICT && (!before || strcmp(before, text) != 0)) {
+    if (told->code != ERR_CONFLICT)
         world_refusal_set(manager->world, told->key, told->target, text);
-        wake_status(manager, told->key);
-    }
     if (told->retry_at_ms)
         wake(manager, QUEUE_CAPACITY, told->key, told->retry_at_ms);
     else
@@ -145,10 +130,7 @@ static void report(void *arg, const struct dispatch_report *told) {
                told->reply->body_bytes);
     if (told->step->verb != KUBE_GET)
         log_step(manager, told, "done");
-    if (world_refusal(manager->world, told->key, told->target)) {
-        world_refusal_set(manager->world, told->key, told->target, NULL);
-        wake_status(manager, told->key);
-    }
+    world_refusal_set(manager->world, told->key, told->target, NULL);
     /* What a live read found is in no cache that would ask for the key. */
     if (told->again || told->step->verb == KUBE_GET)
         wake(manager, QUEUE_CAPACITY, told->key, 0);

@@ -3,6 +3,7 @@
 #include "api/objectname.h"
 #include "base/auto.h"
 #include "base/str.h"
+#include "controller/companions.h"
 #include "controller/placing.h"
 #include "controller/render.h"
 #include "controller/teardown.h"
@@ -29,7 +30,8 @@ struct pass {
     struct plan *plan;
     struct cell *cells;
     int32_t count;
-    int32_t *scale; /* by cell: what handover allows now */
+    int32_t *scale;           /* by cell: what handover allows now */
+    char key[WORLD_KEY_SIZE]; /* under which words of refusal are kept */
 };
 
 static const char *resource_of(const struct app *app) {
@@ -287,6 +289,7 @@ static bool child_prepare(struct pass *pass, struct child *child) {
     const char *ns = pass->app->spec.ns;
     const struct space *there = world_child_space(child, ns);
     int32_t replicas = 0;
+    struct err err = {0};
 
     if (there && there->meta.deleting)
         return false;
@@ -297,12 +300,17 @@ static bool child_prepare(struct pass *pass, struct child *child) {
         plan_apply(pass->plan, child->index + 1, QUEUE_CAPACITY, &where, OBJECTNAME_MANAGER,
                    render_namespace_new(ns, here ? here->labels : NULL));
     }
+    const int companions =
+        companions_plan(pass->world, pass->app, child, pass->now_ms, pass->plan, &err);
+
+    /* The words are for the app's status, as a child's own are. */
+    world_refusal_set(pass->world, pass->key, WORLD_OWN_WORDS, companions < 0 ? err.msg : NULL);
     for (int32_t i = 0; i < pass->count; i++)
         if (pass->cells[i].child == child)
             replicas += pass->cells[i].target;
     services_plan(pass, child);
     owned_plan(pass, child, CHILD_BUDGETS, budgets, render_budget_new(&pass->app->spec, replicas));
-    return true;
+    return companions > 0;
 }
 
 static void child_plan(struct pass *pass, struct child *child) {
@@ -357,6 +365,7 @@ int placement_reconcile(struct world *world, const char *key, int64_t now_ms, st
     if (!app->valid || !app->finalized || app->spec.paused || !pass.decision ||
         !pass.decision->valid || pass.decision->meta.deleting)
         return 0;
+    snprintf(pass.key, sizeof pass.key, "cells/%s", key);
     cells_gather(&pass);
     handover(&pass);
     for (int32_t i = 0; i < pass.count; i++)

@@ -2,6 +2,7 @@
 
 #include "api/objectname.h"
 #include "controller/appstatus.h"
+#include "controller/companions.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -76,7 +77,7 @@ bool teardown_leftovers(struct world *world, const struct app *app, const struct
 
 /* Deletes the app's workloads in one child. Returns whether nothing of the app is left there. */
 static bool child_sweep(struct world *world, const struct app *app, const struct child *child,
-                        struct plan *plan) {
+                        int64_t now_ms, struct plan *plan) {
     bool any = false;
 
     for (const struct work *work = world_works(world, app->meta.uid); work; work = work->next) {
@@ -93,7 +94,8 @@ static bool child_sweep(struct world *world, const struct app *app, const struct
         if (!work->state.deleting)
             plan_delete(plan, child->index + 1, QUEUE_CAPACITY, &where, work->uid, "Foreground");
     }
-    return !any && teardown_leftovers(world, app, child, plan);
+    return !any && teardown_leftovers(world, app, child, plan) &&
+           companions_remove(world, app, child, now_ms, plan);
 }
 
 /* Whether a child may hold something of the app: it does, its last Placement says so, or it cannot
@@ -134,7 +136,7 @@ void teardown_plan(struct world *world, const struct app *app, int64_t now_ms, s
         if (!child || !may_hold(world, app, child, now_ms))
             continue;
         if (child_fresh(child, now_ms)) {
-            all_gone = child_sweep(world, app, child, plan) && all_gone;
+            all_gone = child_sweep(world, app, child, now_ms, plan) && all_gone;
             continue;
         }
         all_gone = false;

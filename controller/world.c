@@ -19,6 +19,7 @@ struct world *world_new(const struct world_options *options, struct transport *h
     world->hub = hub;
     world->names = names_new(NAMES_MAX);
     world->inventory = inventory_new(world->names);
+    world->documents = documents_new();
     world_hub_start(world);
     return world;
 }
@@ -45,6 +46,7 @@ void world_free(struct world *world) {
         free(refusal->text);
         free(refusal);
     }
+    documents_free(world->documents);
     inventory_free(world->inventory);
     names_free(world->names);
     free(world);
@@ -110,6 +112,10 @@ bool world_synced(const struct world *world) {
 
 const struct world_options *world_options(const struct world *world) {
     return &world->options;
+}
+
+const struct documents *world_documents(const struct world *world) {
+    return world->documents;
 }
 
 struct inventory *world_inventory(struct world *world) {
@@ -317,33 +323,52 @@ static void sight_set(struct world *world, int target, const struct plan_step *s
     sight->at_ms = clock_mono_ms(world->options.clock);
 }
 
-void world_refusal_set(struct world *world, const char *key, int target, const char *text) {
-    char *name = str_printf("%d/%s", target, key);
+static struct refusal *refusal_find(const struct world *world, const char *key, int target,
+                                    char *name, size_t size_bytes) {
     struct refusal *refusal;
 
+    snprintf(name, size_bytes, "%d/%s", target, key);
     HASH_FIND_STR(world->refusals, name, refusal);
+    return refusal;
+}
+
+/* The status of what an app runs is the app's. */
+static void wake_status(struct world *world, const char *key) {
+    char other[WORLD_KEY_SIZE];
+
+    if (strncmp(key, "cells/", 6) == 0)
+        snprintf(other, sizeof other, "app/%s", key + 6);
+    else
+        snprintf(other, sizeof other, "%s", key);
+    world->options.wake(world->options.arg, QUEUE_OBSERVE, other, 0);
+}
+
+void world_refusal_set(struct world *world, const char *key, int target, const char *text) {
+    char name[WORLD_KEY_SIZE + 16];
+    struct refusal *refusal = refusal_find(world, key, target, name, sizeof name);
+
+    if ((!refusal && !text) || (refusal && text && strcmp(refusal->text, text) == 0))
+        return;
     if (refusal) {
         HASH_DEL(world->refusals, refusal);
         free(refusal->key);
         free(refusal->text);
         free(refusal);
     }
-    if (!text) {
-        free(name);
-        return;
+    if (text) {
+        refusal = str_alloc(1, sizeof *refusal);
+        refusal->key = str_dup(name);
+        refusal->text = str_dup(text);
+        HASH_ADD_KEYPTR(hh, world->refusals, refusal->key, strlen(refusal->key), refusal);
     }
-    refusal = str_alloc(1, sizeof *refusal);
-    refusal->key = name;
-    refusal->text = str_dup(text);
-    HASH_ADD_KEYPTR(hh, world->refusals, refusal->key, strlen(refusal->key), refusal);
+    if (world->options.wake)
+        wake_status(world, key);
 }
 
 const char *world_refusal(const struct world *world, const char *key, int target) {
-    char *name = str_printf("%d/%s", target, key);
-    struct refusal *refusal;
+    char name[WORLD_KEY_SIZE + 16];
+    const struct refusal *refusal = refusal_find(world, key, target, name, sizeof name);
 
-    HASH_FIND_STR(world->refusals, name, refusal);
-    free(name);
     return refusal ? refusal->text : NULL;
 }
 
@@ -411,14 +436,35 @@ static void hear_sight(struct world *world, int target, const struct plan_step *
     json_decref(root);
 }
 
+/* Whether a step is about an object that apps name, or about its copy. */
+static bool is_document(const struct plan_step *step) {
+    return strcmp(step->resource, "configmaps") == 0 || strcmp(step->resource, "secrets") == 0 ||
+           strcmp(step->resource, "serviceaccounts") == 0;
+}
+
+static void hear_document(struct world *world, int target, const struct plan_step *step, bool gone,
+                          const char *body, size_t body_bytes) {
+    const bool absent = gone || step->verb == KUBE_DELETE;
+    json_t *object = absent ? NULL : json_loadb(body, body_bytes, 0, NULL);
+
+    documents_take(world->documents, target, step->resource, step->ns, step->name, object,
+                   clock_mono_ms(world->options.clock));
+    json_decref(object);
+}
+
 void world_hear(struct world *world, int target, const struct plan_step *step, bool gone,
                 const char *body, size_t body_bytes) {
     struct child *child = target == PLAN_HUB ? NULL : world_child_at(world, target - 1);
     struct informer *cache = cache_of(world, target, step);
     char key[WORLD_KEY_SIZE];
 
-    if (target == PLAN_HUB && strcmp(step->resource, "secrets") == 0) {
+    if (target == PLAN_HUB && strcmp(step->resource, "secrets") == 0 &&
+        strcmp(step->ns, world->options.ns) == 0) {
         hear_secret(world, step, gone, body, body_bytes);
+        return;
+    }
+    if (is_document(step)) {
+        hear_document(world, target, step, gone, body, body_bytes);
         return;
     }
     if (child && step->verb == KUBE_GET && strcmp(step->resource, "namespaces") == 0 &&

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/names.h"
 #include "base/queue.h"
+#include "controller/documents.h"
 #include "controller/inventory.h"
 #include "controller/plan.h"
 #include "controller/render.h"
@@ -165,6 +166,9 @@ int64_t world_turn(struct world *world, int64_t now_ms);
 /* Whether the hub's caches have been filled: nothing is decided before. */
 bool world_synced(const struct world *world);
 
+/* Objects read by name: what apps name in the hub, and the copies in children. */
+const struct documents *world_documents(const struct world *world);
+
 const struct world_options *world_options(const struct world *world);
 struct inventory *world_inventory(struct world *world);
 struct names *world_names(struct world *world);
@@ -212,7 +216,10 @@ enum world_sight { WORLD_UNSEEN, WORLD_ABSENT, WORLD_STRANGER };
 enum world_sight world_sight(const struct world *world, int target, const struct url_target *where,
                              int64_t now_ms);
 
-/* Keeps, or with NULL forgets, the words with which a target refused a write of this key. */
+#define WORLD_OWN_WORDS (-1) /* instead of a target: what we ourselves have to say of a key */
+
+/* Keeps, or with NULL forgets, the words with which a target refused a write of this key. When they
+ * change, the key whose status shows them is asked for. */
 void world_refusal_set(struct world *world, const char *key, int target, const char *text);
 
 /* The words, or NULL; borrowed until the next change. */

@@ -310,6 +310,7 @@ static void child_informers_stop(struct world *world, struct child *child) {
 
 void world_child_stop(struct world *world, struct child *child) {
     child_informers_stop(world, child);
+    documents_drop(world->documents, child->index + 1);
     if (child->client && world->options.target)
         world->options.target(world->options.arg, child->index + 1, NULL);
     kube_client_free(child->client);

@@ -59,6 +59,7 @@ struct world {
     struct transport *hub;
     struct names *names;
     struct inventory *inventory;
+    struct documents *documents;
     struct informer *informers[HUB_INFORMERS];
     struct feed feeds[HUB_INFORMERS];
     struct child *children[WORLD_CHILDREN_MAX];
