@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define TAIL_SIZE 11 /* "-x", 8 hex digits, NUL */
+#define LABEL_ENDS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 static bool is_dns_label(const char *text) {
     const size_t len = strlen(text);
@@ -24,9 +25,12 @@ static void tail_of(const char *text, char ret_tail[TAIL_SIZE]) {
     snprintf(ret_tail, TAIL_SIZE, "-x%s", digits);
 }
 
-/* Makes the name a DNS label of at most most characters that ends in tail. */
+/* Makes the name a DNS label of at most most characters that ends in tail, or is it. */
 static void cut(char *name, size_t most, const char *tail) {
-    size_t len = strlen(name);
+    const size_t skipped = strcspn(name, LABEL_ENDS);
+    size_t len = strlen(name + skipped);
+
+    memmove(name, name + skipped, len + 1);
 
     for (size_t i = 0; i < len; i++) {
         name[i] = (char)tolower((unsigned char)name[i]);
@@ -37,7 +41,7 @@ static void cut(char *name, size_t most, const char *tail) {
         len = most - strlen(tail);
     while (len > 0 && name[len - 1] == '-')
         len--;
-    snprintf(name + len, TAIL_SIZE, "%s", tail);
+    snprintf(name + len, TAIL_SIZE, "%s", len > 0 ? tail : tail + 1);
 }
 
 void objectname_of(const char *ns, const char *app, const char *zone,
