@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 /* Returns 1 if labels (NULL: none) match, 0 if not; ERR_INVALID names the part of the selector that
- * cannot be understood. */
+ * cannot be understood, whatever the labels. */
 int labelselector_matches(const json_t *selector, const json_t *labels, struct err *err);
 
 #endif
