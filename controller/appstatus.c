@@ -211,6 +211,15 @@ static void placed_put(struct drawing *drawing) {
         condition_put(drawing, "Placed", false, "Unknown", placing->waits_for);
         return;
     }
+    if (placing->cell_count == 0 && wanted > 0) {
+        snprintf(text, sizeof text,
+                 "no ChildCluster with nodes takes apps of namespace %s%s%s: see "
+                 "spec.allowedNamespaces, region and labels of the ChildClusters",
+                 drawing->in->app->spec.ns, drawing->in->app->spec.region ? " and region " : "",
+                 drawing->in->app->spec.region ? drawing->in->app->spec.region : "");
+        condition_put(drawing, "Placed", false, "NoChildCluster", text);
+        return;
+    }
     if (placing->outcome == PLACING_REJECTED) {
         shortfall_text(drawing, text, sizeof text);
         condition_put(drawing, "Placed", false, topology_block_name(placing->block), text);
@@ -230,6 +239,30 @@ static void placed_put(struct drawing *drawing) {
     snprintf(text, sizeof text, "%d replicas over %d zones%s", wanted, drawing->totals.zones,
              placing->beyond_cap ? "; a zone holds more than its cap allows" : "");
     condition_put(drawing, "Placed", true, "Placed", text);
+}
+
+/* A cluster that runs all its replicas in one zone loses its own pool with the zone. */
+static void pools_put(struct drawing *drawing) {
+    char text[TEXT_SIZE];
+
+    for (int32_t i = 0; drawing->totals.zones > 1 && i < drawing->live_count; i++) {
+        const struct placing_cell *cell = drawing->live[i].cell;
+        int32_t elsewhere = 0;
+
+        for (int32_t k = 0; k < drawing->live_count; k++)
+            if (strcmp(drawing->live[k].cell->cluster, cell->cluster) == 0 && k != i)
+                elsewhere += drawing->live[k].cell->replicas;
+        if (cell->replicas == 0 || elsewhere > 0)
+            continue;
+        snprintf(text, sizeof text,
+                 "%s runs all its %d replicas in %s: traffic balanced within the cluster has "
+                 "nowhere to go when that zone fails",
+                 cell->cluster, (int)cell->replicas, cell->zone);
+        condition_put(drawing, "PoolImbalanced", true, "OneZoneOnly", text);
+        return;
+    }
+    condition_put(drawing, "PoolImbalanced", false, "Balanced",
+                  "every cluster that runs replicas could lose a zone");
 }
 
 /* Children that hold replicas of the app and cannot be seen. */
@@ -387,6 +420,7 @@ json_t *appstatus_new(struct world *world, const struct appstatus_input *in, int
         ready_put(&drawing);
         rollout_put(&drawing);
         children_put(&drawing);
+        pools_put(&drawing);
         workload_put(&drawing);
     }
     paused_put(&drawing);

@@ -86,7 +86,7 @@ static void cells_gather(struct pass *pass) {
         pass->cells[pass->count++] = (struct cell){
             .child = child,
             .zone = spec->cells[i].zone,
-            .target = placing_eligible(pass->app, child) ? spec->cells[i].replicas : 0,
+            .target = placing_eligible(pass->world, pass->app, child) ? spec->cells[i].replicas : 0,
             .slot = spec->cells[i].slot,
             .work = work,
         };
@@ -256,7 +256,9 @@ static void owned_plan(struct pass *pass, const struct child *child, enum child_
                         OBJECTNAME_ANNOTATION_HASH));
     const struct owned *owned = world_owned(child, type, key);
 
-    if ((owned && strcmp(owned->hash, hash) == 0) ||
+    const bool theirs = owned && strcmp(owned->app_uid, pass->app->spec.uid) != 0;
+
+    if (theirs || (owned && strcmp(owned->hash, hash) == 0) ||
         (!owned && !name_is_free(pass, child->index + 1, &where))) {
         json_decref(object);
         return;
@@ -274,7 +276,7 @@ static void services_plan(struct pass *pass, const struct child *child) {
     owned_plan(pass, child, CHILD_SERVICES, services, render_service_new(&pass->app->spec, NULL));
     for (int i = 0; i < count; i++) {
         if (cells[i].zone == last ||
-            !placing_eligible(pass->app, world_child_at(pass->world, cells[i].child)))
+            !placing_eligible(pass->world, pass->app, world_child_at(pass->world, cells[i].child)))
             continue;
         last = cells[i].zone;
         owned_plan(pass, child, CHILD_SERVICES, services,

@@ -20,13 +20,15 @@ struct gathering {
     int32_t cell_room;
     int32_t *present; /* by cell */
     int32_t *rooms;
+    struct topology_policy policy; /* as declared, and the standing overrides */
     int32_t wanted;
     int32_t kept;  /* present replicas in cells that still count */
     bool adopting; /* no Placement to go by */
 };
 
-bool placing_eligible(const struct app *app, const struct child *child) {
-    if (!child || !child->valid || child->meta.deleting)
+bool placing_eligible(struct world *world, const struct app *app, const struct child *child) {
+    if (!child || !child->valid || child->meta.deleting ||
+        strcmp(app->spec.ns, world_options(world)->ns) == 0)
         return false;
     if (app->spec.region && (!child->spec.region || strcmp(app->spec.region, child->spec.region)))
         return false;
@@ -36,8 +38,9 @@ bool placing_eligible(const struct app *app, const struct child *child) {
 }
 
 /* Whether replicas may stay in a child at all; in others they are owed to the rest. */
-static bool holds(const struct app *app, const struct child *child) {
-    return placing_eligible(app, child) && child->spec.lifecycle != CHILDCLUSTER_LOST &&
+static bool holds(const struct gathering *g, const struct child *child) {
+    return placing_eligible(g->world, g->app, child) &&
+           child->spec.lifecycle != CHILDCLUSTER_LOST &&
            child->spec.lifecycle != CHILDCLUSTER_DRAINING;
 }
 
@@ -91,7 +94,7 @@ static void gather_inventory(struct gathering *g) {
     for (int i = 0; i < count && g->out->cell_count < TOPOLOGY_CELLS_MAX; i++) {
         const struct child *child = world_child_at(g->world, cells[i].child);
 
-        if (!child || !holds(g->app, child))
+        if (!child || !holds(g, child))
             continue;
         int32_t at = cell_find(g->out, held, cells[i].zone, child->spec.name);
 
@@ -106,7 +109,7 @@ static bool children_unknown(const struct gathering *g) {
     for (int i = 0; i < world_child_count(g->world); i++) {
         const struct child *child = world_child_at(g->world, i);
 
-        if (child && holds(g->app, child) && !child_fresh(child, g->now_ms))
+        if (child && holds(g, child) && !child_fresh(child, g->now_ms))
             return true;
     }
     return false;
@@ -121,7 +124,7 @@ static void gather_decision(struct gathering *g) {
         const struct placement_cell *cell = &spec->cells[i];
         const struct child *child = world_child(g->world, cell->cluster);
 
-        if (!child || !holds(g->app, child))
+        if (!child || !holds(g, child))
             continue;
         int32_t at = cell_find(g->out, g->out->cell_count, cell->zone, cell->cluster);
 
@@ -142,7 +145,7 @@ static void gather_works(struct gathering *g) {
          work = work->next) {
         const struct child *child = world_child_at(g->world, work->child);
 
-        if (!child || !holds(g->app, child) || !work->state.zone)
+        if (!child || !holds(g, child) || !work->state.zone)
             continue;
         int32_t at = cell_find(g->out, g->out->cell_count, work->state.zone, child->spec.name);
 
@@ -173,9 +176,32 @@ static void list_text(json_t *into, const char *key, char *const *names, int32_t
     json_object_set_new(into, key, list);
 }
 
+static const struct placement_overrides *overrides_of(const struct gathering *g) {
+    static const struct placement_overrides none;
+
+    return g->decision && g->decision->valid ? &g->decision->spec.overrides : &none;
+}
+
+/* The declared policy with what a person chose to keep of an operation. */
+static struct topology_policy policy_of(const struct gathering *g) {
+    const struct placement_overrides *kept = overrides_of(g);
+    struct topology_policy policy = g->app->spec.policy;
+
+    if (kept->min_zones)
+        policy.min_zones = kept->min_zones;
+    if (kept->max_zone_percent)
+        policy.max_zone_percent = kept->max_zone_percent;
+    if (kept->max_cluster_percent)
+        policy.max_cluster_percent = kept->max_cluster_percent;
+    policy.extension = policy.extension || kept->extension;
+    return policy;
+}
+
 /* Everything that a decision depends on, but for replicas, inventory and chance. */
-static void policy_hash(const struct app *app, char ret_hash[RENDER_HASH_SIZE]) {
-    const struct topology_policy *policy = &app->spec.policy;
+static void policy_hash(const struct gathering *g, char ret_hash[RENDER_HASH_SIZE]) {
+    const struct app *app = g->app;
+    const struct topology_policy *policy = &g->policy;
+    const struct placement_overrides *kept = overrides_of(g);
     json_t *all =
         json_pack("{s:i, s:i, s:i, s:i, s:i, s:b}", "spread", (int)policy->spread, "whenShort",
                   (int)policy->when_short, "minZones", (int)policy->min_zones, "zonePercent",
@@ -184,6 +210,8 @@ static void policy_hash(const struct app *app, char ret_hash[RENDER_HASH_SIZE]) 
 
     list_text(all, "zones", app->spec.zones, app->spec.zone_count);
     list_text(all, "avoid", app->spec.avoid_zones, app->spec.avoid_zone_count);
+    if (kept->avoid_zone_count)
+        list_text(all, "avoidToo", kept->avoid_zones, kept->avoid_zone_count);
     if (app->spec.region)
         json_object_set_new(all, "region", json_string(app->spec.region));
     if (app->spec.cluster_selector)
@@ -256,6 +284,7 @@ static int decide(struct gathering *g, enum topology_change change, struct err *
     struct placing *out = g->out;
     const int32_t cells = out->cell_count;
     const struct appdefinition *spec = &g->app->spec;
+    const struct placement_overrides *kept = overrides_of(g);
     const size_t names_max = (size_t)cells + (size_t)spec->zone_count + 1;
     auto_free char **names = str_alloc(names_max, sizeof *names);
     auto_free char **clusters = str_alloc((size_t)cells + 1, sizeof *clusters);
@@ -282,7 +311,8 @@ static int decide(struct gathering *g, enum topology_change change, struct err *
     for (int32_t i = 0; i < zone_count; i++)
         zones[i] = (struct topology_zone){
             .named = listed(spec->zones, spec->zone_count, names[i]),
-            .avoided = listed(spec->avoid_zones, spec->avoid_zone_count, names[i]),
+            .avoided = listed(spec->avoid_zones, spec->avoid_zone_count, names[i]) ||
+                       listed(kept->avoid_zones, kept->avoid_zone_count, names[i]),
             .tie = topology_tie(spec->uid, names[i]),
         };
     for (int32_t i = 0; i < cells; i++)
@@ -295,7 +325,7 @@ static int decide(struct gathering *g, enum topology_change change, struct err *
             .tie = topology_tie(spec->uid, out->cells[i].cluster),
         };
     const struct topology_input input = {
-        .policy = spec->policy,
+        .policy = g->policy,
         .change = change,
         .zones = zones,
         .zone_count = zone_count,
@@ -375,7 +405,7 @@ static bool children_joining(const struct gathering *g) {
     for (int i = 0; i < world_child_count(g->world); i++) {
         const struct child *child = world_child_at(g->world, i);
 
-        if (child && holds(g->app, child) && child_joining(child, g->now_ms))
+        if (child && holds(g, child) && child_joining(child, g->now_ms))
             return true;
     }
     return false;
@@ -389,7 +419,7 @@ static int placing_make(struct gathering *g, struct err *err) {
         gather_decision(g);
     else
         gather_works(g);
-    policy_hash(g->app, hash);
+    policy_hash(g, hash);
     snprintf(g->out->input_hash, sizeof g->out->input_hash, "v1:%s:%d", hash, (int)g->wanted);
     if (g->adopting && children_unknown(g) && json_object_get(g->app->status, "placedReplicas")) {
         keep(g);
@@ -434,6 +464,8 @@ int placing_decide(struct world *world, const struct app *app, const struct deci
         .out = &out,
         .wanted = app->spec.policy.replicas,
     };
+
+    g.policy = policy_of(&g);
     const int r = placing_make(&g, err);
 
     free(g.present);

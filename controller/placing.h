@@ -61,7 +61,8 @@ int placing_decide(struct world *world, const struct app *app, const struct deci
 /* Releases what a result owns and zeroes it. */
 void placing_done(struct placing *placing);
 
-/* Whether an app may have cells in a child: valid, its region, its labels, its namespaces. */
-bool placing_eligible(const struct app *app, const struct child *child);
+/* Whether an app may have cells in a child: its region, its labels, its namespaces; never in our
+ * own namespace (safety rule 11). */
+bool placing_eligible(struct world *world, const struct app *app, const struct child *child);
 
 #endif
