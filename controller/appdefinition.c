@@ -323,7 +323,8 @@ int appdefinition_reconcile(struct world *world, const char *key, int64_t now_ms
     };
     const struct url_target where = target_of(app, "appdefinitions");
 
-    plan_status(plan, &where, "AppDefinition", app->status, appstatus_new(world, &input, now_ms));
+    plan_status(plan, &where, "AppDefinition", app->meta.uid, app->status,
+                appstatus_new(world, &input, now_ms));
     free(pass.revisions);
     placing_done(&pass.placing);
     return 0;

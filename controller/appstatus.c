@@ -208,7 +208,16 @@ static void placed_put(struct drawing *drawing) {
     char text[TEXT_SIZE];
 
     if (placing->outcome == PLACING_WAITS) {
-        condition_put(drawing, "Placed", false, "Unknown", placing->waits_for);
+        const struct condition waits = {
+            .type = "Placed",
+            .status = CONDITION_UNKNOWN,
+            .reason = "WaitingForChild",
+            .message = placing->waits_for,
+            .observed_generation = drawing->in->app->meta.generation,
+        };
+
+        condition_set(drawing->conditions, &waits,
+                      clock_wall_ms(world_options(drawing->world)->clock), NULL);
         return;
     }
     if (placing->cell_count == 0 && wanted > 0) {

@@ -118,7 +118,7 @@ static void status_plan(struct world *world, struct child *child, int64_t now_ms
                                      .resource = "childclusters",
                                      .name = child->meta.name};
 
-    plan_status(plan, &where, "ChildCluster", child->status, status);
+    plan_status(plan, &where, "ChildCluster", child->meta.uid, child->status, status);
 }
 
 int childcluster_reconcile(struct world *world, const char *name, int64_t now_ms, struct plan *plan,

@@ -188,7 +188,7 @@ static void lane_fail(struct lane *lane, const struct kube_reply *reply, int cod
             wait_ms = DISPATCH_BACKOFF_MAX_MS;
         wait_ms = random_jitter_ms(&lane->dispatch->options.rng, wait_ms, 100);
     }
-    lane->failures++;
+    lane->failures += !step->once;
     lane->failed_digest = plan_step_digest(step);
     lane->held_until_ms = now_ms + wait_ms;
     report(lane, step, reply, code, true, lane->held_until_ms);
@@ -281,7 +281,7 @@ static void step_answered(struct lane *lane, const struct kube_reply *reply, int
 
     if (code < 0 && resend(lane, reply, now_ms))
         return;
-    if (uncertain(step, reply)) {
+    if (uncertain(step, reply) && !step->once) {
         lane_doubt(lane, step);
         lane_fail(lane, reply, ERR_RETRY, now_ms);
         return;

@@ -13,13 +13,14 @@
 struct inventory_node {
     char key[NODE_KEY_SIZE];
     int child;
-    const char *name; /* interned */
-    bool present;     /* false: only its pods are known so far */
-    struct node node; /* own copy, when present */
-    struct room_amount requested;
+    const char *name;                        /* interned */
+    bool present;                            /* false: only its pods are known so far */
+    struct node node;                        /* own copy, when present */
+    __int128 requested[ROOM_RESOURCE_COUNT]; /* hostile pods add up beyond 64 bits */
     int32_t pods;
     int cell; /* -1: in none */
     int slot;
+    bool changed; /* listed in changed_nodes */
     UT_hash_handle hh;
 };
 
@@ -34,7 +35,9 @@ struct presence {
     struct inventory_pods pods;
     int32_t assigned;
     int shape;
+    int cell;        /* -1: in none, or not known while stale */
     int32_t charged; /* what the totals below hold of it */
+    int32_t committed;
     UT_hash_handle hh;
 };
 
@@ -59,11 +62,15 @@ struct inventory {
     int member_room;
     struct room_table table;
     struct inventory_cell *cells;
-    int32_t *pending;   /* shape * cell_count + cell: what presences charge */
-    int32_t *committed; /* by cell: managed pods that exist */
-    bool *unsettled;    /* by cell */
+    int *by_label;      /* cells in ascending order of label, then child */
+    int32_t *pending;   /* cell * ROOM_SHAPES_MAX + shape: what presences charge */
+    int32_t *committed; /* by cell: managed pods besides the pending ones */
+    bool *unsettled;    /* by cell: listed in unsettled_cells */
+    int *unsettled_cells;
     int cell_count;
-    bool any_unsettled;
+    int unsettled_count;
+    struct inventory_node **changed_nodes; /* whose row in the table is old */
+    int changed_count;
     bool stale; /* cells or slots are not those of the nodes: build anew */
 };
 
@@ -126,9 +133,12 @@ static void cells_free(struct inventory *inventory) {
     for (int i = 0; i < inventory->cell_count; i++)
         cell_drop(inventory, &inventory->cells[i]);
     free(inventory->cells);
+    free(inventory->by_label);
     free(inventory->pending);
     free(inventory->committed);
     free(inventory->unsettled);
+    free(inventory->unsettled_cells);
+    free(inventory->changed_nodes);
     inventory->cells = NULL;
     inventory->cell_count = 0;
     room_table_done(&inventory->table);
@@ -250,46 +260,52 @@ static void node_copy(struct inventory *inventory, struct inventory_node *into,
                                 .effect = from->taints[i].effect};
 }
 
-static const char *zone_of(const struct member *member, const struct node *node,
-                           const char **ret_value) {
+/* NULL: in no zone, also when the names were full as its zone was told. */
+static const char *zone_of(const struct member *member, const struct node *node) {
     const char *value = member->zone_label ? node_label(node, member->zone_label) : NULL;
 
-    *ret_value = value;
     for (int32_t i = 0; value && i < member->map_count; i++)
-        if (strcmp(member->map[i].value, value) == 0)
+        if (member->map[i].value == value)
             return member->map[i].zone;
     return value && *value ? value : NULL;
 }
 
 static void cell_unsettle(struct inventory *inventory, int cell) {
-    if (inventory->stale || cell < 0)
+    if (inventory->unsettled[cell])
         return;
     inventory->unsettled[cell] = true;
-    inventory->any_unsettled = true;
+    inventory->unsettled_cells[inventory->unsettled_count++] = cell;
 }
 
-/* Gives the room table what is known of the node now. */
-static void node_show(struct inventory *inventory, struct inventory_node *node) {
+static void node_changed(struct inventory *inventory, struct inventory_node *node) {
+    if (inventory->stale || node->cell < 0 || node->changed)
+        return;
+    node->changed = true;
+    inventory->changed_nodes[inventory->changed_count++] = node;
+}
+
+/* Gives the room table what is known of the node now. Returns whether it still can: a new taint
+ * means that every shape is judged anew. */
+static bool node_show(struct inventory *inventory, struct inventory_node *node) {
     struct room_node room;
 
-    if (inventory->stale || node->cell < 0)
-        return;
-    if (shapes_node(inventory->shapes, &node->node, &room)) {
-        inventory->stale = true; /* a new taint: every shape is judged anew */
-        return;
-    }
-    room.requested = node->requested;
+    node->changed = false;
+    if (shapes_node(inventory->shapes, &node->node, &room))
+        return false;
+    for (int i = 0; i < ROOM_RESOURCE_COUNT; i++)
+        room.requested.of[i] =
+            node->requested[i] > INT64_MAX ? INT64_MAX : (int64_t)node->requested[i];
     room.requested.of[ROOM_PODS] = node->pods;
     if (room_node_set(&inventory->table, node->cell, node->slot, &room))
         cell_unsettle(inventory, node->cell);
+    return true;
 }
 
 void inventory_node(struct inventory *inventory, int child, const char *name,
                     const struct node *node) {
     struct inventory_node *known = node_get(inventory, child, name);
     struct member *member = member_at(inventory, child);
-    const char *before =
-        known->present ? zone_of(member, &known->node, &(const char *){NULL}) : NULL;
+    const char *before = known->present ? zone_of(member, &known->node) : NULL;
 
     member->nodes += (node != NULL) - known->present;
     if (!node) {
@@ -303,12 +319,34 @@ void inventory_node(struct inventory *inventory, int child, const char *name,
         return;
     }
     node_copy(inventory, known, node);
-    const char *after = zone_of(member, &known->node, &(const char *){NULL});
-
-    if (!known->present || before != after)
+    if (!known->present || before != zone_of(member, &known->node))
         inventory->stale = true;
     known->present = true;
-    node_show(inventory, known);
+    node_changed(inventory, known);
+}
+
+static int by_label_and_child(const struct inventory_cell *one, const char *label, int child) {
+    const int order = strcmp(one->label, label);
+
+    return order ? order : (one->child > child) - (one->child < child);
+}
+
+static int cell_of(const struct inventory *inventory, int child, const char *label) {
+    int low = 0, high = inventory->cell_count;
+
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        const int order =
+            by_label_and_child(&inventory->cells[inventory->by_label[middle]], label, child);
+
+        if (order == 0)
+            return inventory->by_label[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return -1;
 }
 
 static struct presence *presence_get(struct inventory *inventory, const char *app_uid,
@@ -324,38 +362,41 @@ static struct presence *presence_get(struct inventory *inventory, const char *ap
     presence = str_alloc(1, sizeof *presence);
     presence->key = key;
     presence->shape = -1;
+    presence->cell = inventory->stale ? -1 : cell_of(inventory, child, zone);
     names_hold(inventory->names, app_uid);
     names_hold(inventory->names, zone);
     HASH_ADD(hh, inventory->presences, key, sizeof key, presence);
     return presence;
 }
 
-/* zone_label is interned: the same text is the same pointer. */
-static int cell_of(const struct inventory *inventory, int child, const char *zone_label) {
-    for (int i = 0; i < inventory->cell_count; i++)
-        if (inventory->cells[i].label == zone_label && inventory->cells[i].child == child)
-            return i;
-    return -1;
+/* Makes the totals hold this much of the presence. */
+static void presence_hold(struct inventory *inventory, struct presence *presence, int32_t charged,
+                          int32_t committed) {
+    const int cell = presence->cell;
+
+    if (!inventory->stale && cell >= 0 &&
+        (charged != presence->charged || committed != presence->committed)) {
+        if (charged != presence->charged)
+            inventory->pending[cell * ROOM_SHAPES_MAX + presence->shape] +=
+                charged - presence->charged;
+        inventory->committed[cell] += committed - presence->committed;
+        cell_unsettle(inventory, cell);
+    }
+    presence->charged = charged;
+    presence->committed = committed;
 }
 
-/* Brings the totals of pending and existing pods up to date with one presence. */
-static void presence_charge(struct inventory *inventory, struct presence *presence, int32_t exist) {
-    const int32_t waiting = presence->assigned - presence->pods.bound;
-    const int32_t charge = waiting > 0 && presence->shape >= 0 ? waiting : 0;
+/* Brings the totals up to date with one presence, which is released if nothing is left of it. What
+ * is assigned and not bound is pending, and an unbound pod stands for one of those: committed is
+ * what exists beside them. */
+static void presence_charge(struct inventory *inventory, struct presence *presence) {
+    const struct inventory_pods *pods = &presence->pods;
+    const int32_t waiting = presence->assigned - pods->bound;
+    const int32_t charged = waiting > 0 && presence->shape >= 0 ? waiting : 0;
+    const int32_t beside = pods->count - charged;
 
-    if (!inventory->stale && (charge != presence->charged || exist)) {
-        const int cell = cell_of(inventory, (int)presence->key.child, presence->key.zone);
-
-        if (cell >= 0) {
-            if (presence->shape >= 0)
-                inventory->pending[presence->shape * inventory->cell_count + cell] +=
-                    charge - presence->charged;
-            inventory->committed[cell] += exist;
-            cell_unsettle(inventory, cell);
-        }
-    }
-    presence->charged = charge;
-    if (presence->assigned == 0 && presence->pods.count == 0 && presence->pods.leaving == 0)
+    presence_hold(inventory, presence, charged, beside > pods->bound ? beside : pods->bound);
+    if (presence->assigned == 0 && pods->count == 0 && pods->leaving == 0)
         presence_free(inventory, presence);
 }
 
@@ -368,10 +409,10 @@ static void pod_count(struct inventory *inventory, int child, const struct pod *
 
         pod_request(pod, &request);
         for (int i = 0; i < ROOM_RESOURCE_COUNT; i++)
-            node->requested.of[i] += sign * request.of[i];
+            node->requested[i] += sign * (__int128)request.of[i];
         node->pods += sign * (int32_t)request.of[ROOM_PODS];
         if (node->present)
-            node_show(inventory, node);
+            node_changed(inventory, node);
         else if (node->pods == 0 && sign < 0)
             node_free(inventory, node);
     }
@@ -381,13 +422,12 @@ static void pod_count(struct inventory *inventory, int child, const struct pod *
 
     if (pod->terminating) {
         presence->pods.leaving += sign;
-        presence_charge(inventory, presence, 0);
-        return;
+    } else {
+        presence->pods.count += sign;
+        presence->pods.bound += pod->node ? sign : 0;
+        presence->pods.ready += pod->ready ? sign : 0;
     }
-    presence->pods.count += sign;
-    presence->pods.bound += pod->node ? sign : 0;
-    presence->pods.ready += pod->ready ? sign : 0;
-    presence_charge(inventory, presence, sign);
+    presence_charge(inventory, presence);
 }
 
 void inventory_pod(struct inventory *inventory, int child, const struct pod *before,
@@ -438,18 +478,11 @@ void inventory_assign(struct inventory *inventory, const char *app_uid, int chil
     if (uid_name && zone_name) {
         struct presence *presence = presence_get(inventory, uid_name, zone_name, child);
 
-        if (presence->shape != shape && presence->charged > 0) {
-            const int32_t assigned = presence->assigned;
-
-            presence->assigned = 0;
-            presence->pods.leaving++; /* keeps it from being released in between */
-            presence_charge(inventory, presence, 0);
-            presence->pods.leaving--;
-            presence->assigned = assigned;
-        }
+        if (presence->shape != shape)
+            presence_hold(inventory, presence, 0, presence->committed);
         presence->shape = shape;
-        presence->assigned = replicas;
-        presence_charge(inventory, presence, 0);
+        presence->assigned = replicas > 0 ? replicas : 0;
+        presence_charge(inventory, presence);
     }
     names_drop(inventory->names, uid_name);
     names_drop(inventory->names, zone_name);
@@ -470,6 +503,15 @@ static int by_cell_and_name(const void *a, const void *b) {
                                   : strcmp(one->name, two->name);
 }
 
+/* How early the map names the label value; a value outside comes last. */
+static int32_t value_rank(const struct member *member, const char *value) {
+    int32_t rank = 0;
+
+    while (rank < member->map_count && member->map[rank].value != value)
+        rank++;
+    return rank;
+}
+
 static void cell_note(struct inventory *inventory, int *room, int child, const char *zone,
                       const char *value) {
     char label[64];
@@ -487,47 +529,77 @@ static void cell_note(struct inventory *inventory, int *room, int child, const c
     };
 }
 
-/* Notes a cell for every node and every elastic zone, then sorts and makes each unique. */
-static void cells_collect(struct inventory *inventory) {
-    struct inventory_node *node, *next;
-    int room = 0, kept = 0;
-    const char *value;
+/* Among the first count cells, which are sorted. */
+static int cell_find(const struct inventory *inventory, int count, int child, const char *zone) {
+    const struct inventory_cell wanted = {.child = child, .zone = zone};
+    const struct inventory_cell *at =
+        count ? bsearch(&wanted, inventory->cells, (size_t)count, sizeof wanted, by_zone_and_child)
+              : NULL;
 
-    HASH_ITER(hh, inventory->nodes, node, next) {
-        const struct member *member = &inventory->members[node->child];
-        const char *zone = node->present ? zone_of(member, &node->node, &value) : NULL;
+    return at ? (int)(at - inventory->cells) : -1;
+}
 
-        if (zone && member->used)
-            cell_note(inventory, &room, node->child, zone, value);
-    }
-    for (int child = 0; child < inventory->member_room; child++)
-        for (int32_t i = 0; i < inventory->members[child].elastic_count; i++)
-            cell_note(inventory, &room, child, inventory->members[child].elastics[i].zone,
-                      inventory->members[child].elastics[i].zone);
+/* Sorts the cells and makes each unique, with the label value that the map names first. */
+static void cells_sort(struct inventory *inventory) {
+    int kept = 0;
+
     if (inventory->cell_count)
         qsort(inventory->cells, (size_t)inventory->cell_count, sizeof *inventory->cells,
               by_zone_and_child);
     for (int i = 0; i < inventory->cell_count; i++) {
         struct inventory_cell *cell = &inventory->cells[i];
+        struct inventory_cell *last = kept > 0 ? &inventory->cells[kept - 1] : NULL;
+        const struct member *member = &inventory->members[cell->child];
 
-        if (kept < ROOM_CELLS_MAX &&
-            (kept == 0 || by_zone_and_child(&inventory->cells[kept - 1], cell) != 0)) {
+        if (!last || by_zone_and_child(last, cell) != 0) {
             inventory->cells[kept++] = *cell;
             continue;
         }
+        if (value_rank(member, cell->value) < value_rank(member, last->value)) {
+            const char *better = cell->value;
+
+            cell->value = last->value;
+            last->value = better;
+        }
         cell_drop(inventory, cell);
     }
+    while (kept > ROOM_CELLS_MAX)
+        cell_drop(inventory, &inventory->cells[--kept]);
     inventory->cell_count = kept;
 }
 
-static int cell_find(const struct inventory *inventory, int child, const char *zone) {
-    const struct inventory_cell wanted = {.child = child, .zone = zone};
-    const struct inventory_cell *at =
-        inventory->cell_count ? bsearch(&wanted, inventory->cells, (size_t)inventory->cell_count,
-                                        sizeof wanted, by_zone_and_child)
-                              : NULL;
+/* A cell for every zone that a node is in, then for every elastic zone without nodes. */
+static void cells_collect(struct inventory *inventory) {
+    struct inventory_node *node, *next;
+    int room = 0;
 
-    return at ? (int)(at - inventory->cells) : -1;
+    HASH_ITER(hh, inventory->nodes, node, next) {
+        const struct member *member = node->present ? &inventory->members[node->child] : NULL;
+        const char *zone = member ? zone_of(member, &node->node) : NULL;
+
+        if (zone)
+            cell_note(inventory, &room, node->child, zone,
+                      node_label(&node->node, member->zone_label));
+    }
+    cells_sort(inventory);
+    const int noded = inventory->cell_count;
+
+    for (int child = 0; child < inventory->member_room; child++) {
+        const struct member *member = &inventory->members[child];
+
+        for (int32_t i = 0; i < member->elastic_count; i++) {
+            const char *zone = member->elastics[i].zone;
+            int32_t at = 0;
+
+            if (!zone || cell_find(inventory, noded, child, zone) >= 0)
+                continue;
+            while (at < member->map_count && member->map[at].zone != zone)
+                at++;
+            cell_note(inventory, &room, child, zone,
+                      at < member->map_count ? member->map[at].value : zone);
+        }
+    }
+    cells_sort(inventory);
 }
 
 /* Gives every node its cell and slot, slots in ascending order of name; fills counts by cell. */
@@ -536,17 +608,19 @@ static void slots_give(struct inventory *inventory, int32_t *counts) {
     struct inventory_node **order = str_alloc(all + 1, sizeof(struct inventory_node *));
     struct inventory_node *node, *next;
     size_t count = 0;
-    const char *value;
 
     HASH_ITER(hh, inventory->nodes, node, next) {
-        const struct member *member = &inventory->members[node->child];
-        const char *zone = node->present ? zone_of(member, &node->node, &value) : NULL;
+        const char *zone =
+            node->present ? zone_of(&inventory->members[node->child], &node->node) : NULL;
 
-        node->cell = zone ? cell_find(inventory, node->child, zone) : -1;
+        node->changed = false;
+        node->cell = zone ? cell_find(inventory, inventory->cell_count, node->child, zone) : -1;
         if (node->cell >= 0)
             order[count++] = node;
     }
     qsort(order, count, sizeof(struct inventory_node *), by_cell_and_name);
+    while (count > ROOM_NODES_MAX)
+        order[--count]->cell = -1; /* too little room is safe */
     for (size_t i = 0; i < count; i++) {
         order[i]->slot = counts[order[i]->cell]++;
         inventory->cells[order[i]->cell].nodes = counts[order[i]->cell];
@@ -559,29 +633,45 @@ static void elastic_show(struct inventory *inventory, int cell) {
     const struct member *member = &inventory->members[at->child];
 
     for (int32_t i = 0; i < member->elastic_count; i++)
-        if (strcmp(member->elastics[i].zone, at->zone) == 0)
+        if (member->elastics[i].zone == at->zone)
             room_elastic_set(&inventory->table, cell, member->elastics[i].max,
                              inventory->committed[cell]);
 }
 
-/* Builds cells, slots and the room table from all that is known. */
-static void rebuild(struct inventory *inventory) {
-    struct inventory_node *node, *next_node;
-    struct presence *presence, *next_presence;
-    const int shape_count = shapes_count(inventory->shapes);
+static int by_label(const void *a, const void *b, void *cells) {
+    const struct inventory_cell *two = (struct inventory_cell *)cells + *(const int *)b;
 
-    cells_free(inventory);
-    cells_collect(inventory);
+    return by_label_and_child((struct inventory_cell *)cells + *(const int *)a, two->label,
+                              two->child);
+}
+
+/* Takes memory for what is kept by cell and by node. */
+static void totals_init(struct inventory *inventory) {
     const size_t cells = (size_t)inventory->cell_count;
-    int32_t *counts = str_alloc(cells + 1, sizeof *counts);
 
-    slots_give(inventory, counts);
-    room_table_init(&inventory->table, inventory->cell_count, counts, shape_count);
-    free(counts);
+    inventory->by_label = str_alloc(cells + 1, sizeof *inventory->by_label);
     inventory->pending = str_alloc(cells * ROOM_SHAPES_MAX + 1, sizeof *inventory->pending);
     inventory->committed = str_alloc(cells + 1, sizeof *inventory->committed);
     inventory->unsettled = str_alloc(cells + 1, sizeof *inventory->unsettled);
-    HASH_ITER(hh, inventory->nodes, node, next_node) {
+    inventory->unsettled_cells = str_alloc(cells + 1, sizeof *inventory->unsettled_cells);
+    inventory->unsettled_count = 0;
+    inventory->changed_nodes =
+        str_alloc(HASH_COUNT(inventory->nodes) + 1, sizeof *inventory->changed_nodes);
+    inventory->changed_count = 0;
+    for (int i = 0; i < inventory->cell_count; i++)
+        inventory->by_label[i] = i;
+    if (cells)
+        qsort_r(inventory->by_label, cells, sizeof *inventory->by_label, by_label,
+                inventory->cells);
+}
+
+static void table_init(struct inventory *inventory, const int32_t *counts) {
+    struct inventory_node *node, *next;
+    const int shape_count = shapes_count(inventory->shapes);
+
+    room_table_init(&inventory->table, inventory->cell_count, counts, shape_count);
+    shapes_taints_forget(inventory->shapes);
+    HASH_ITER(hh, inventory->nodes, node, next) {
         struct room_node seen;
 
         if (node->cell >= 0)
@@ -592,34 +682,59 @@ static void rebuild(struct inventory *inventory) {
 
         room_shape_set(&inventory->table, i, &shape);
     }
+}
+
+/* Builds cells, slots and the room table from all that is known. */
+static void rebuild(struct inventory *inventory) {
+    struct inventory_node *node, *next_node;
+    struct presence *presence, *next_presence;
+
+    cells_free(inventory);
+    cells_collect(inventory);
+    int32_t *counts = str_alloc((size_t)inventory->cell_count + 1, sizeof *counts);
+
+    slots_give(inventory, counts);
+    totals_init(inventory);
+    table_init(inventory, counts);
+    free(counts);
     inventory->stale = false;
-    HASH_ITER(hh, inventory->nodes, node, next_node)
-    node_show(inventory, node);
+    HASH_ITER(hh, inventory->nodes, node, next_node) {
+        if (node->cell >= 0)
+            node_show(inventory, node);
+    }
     HASH_ITER(hh, inventory->presences, presence, next_presence) {
+        presence->cell = cell_of(inventory, (int)presence->key.child, presence->key.zone);
         presence->charged = 0;
-        presence_charge(inventory, presence, presence->pods.count);
+        presence->committed = 0;
+        presence_charge(inventory, presence);
     }
     for (int i = 0; i < inventory->cell_count; i++)
-        inventory->unsettled[i] = true;
-    inventory->any_unsettled = true;
+        cell_unsettle(inventory, i);
+}
+
+/* An event may have come and gone again: only what differs in the end costs a new charge. */
+static void cell_settle(struct inventory *inventory, int cell) {
+    struct room_table *table = &inventory->table;
+    const int32_t *pending = &inventory->pending[cell * ROOM_SHAPES_MAX];
+
+    inventory->unsettled[cell] = false;
+    elastic_show(inventory, cell);
+    for (int shape = 0; shape < table->shape_count; shape++)
+        if (table->pendings[shape * table->cell_count + cell] != pending[shape])
+            room_pending_set(table, shape, cell, pending[shape]);
+    if (table->cells[cell].unsettled)
+        room_settle(table, cell);
 }
 
 void inventory_settle(struct inventory *inventory) {
+    for (int i = 0; i < inventory->changed_count && !inventory->stale; i++)
+        inventory->stale = !node_show(inventory, inventory->changed_nodes[i]);
+    inventory->changed_count = 0;
     if (inventory->stale)
         rebuild(inventory);
-    if (!inventory->any_unsettled)
-        return;
-    for (int cell = 0; cell < inventory->cell_count; cell++) {
-        if (!inventory->unsettled[cell])
-            continue;
-        inventory->unsettled[cell] = false;
-        for (int shape = 0; shape < inventory->table.shape_count; shape++)
-            room_pending_set(&inventory->table, shape, cell,
-                             inventory->pending[shape * inventory->cell_count + cell]);
-        elastic_show(inventory, cell);
-        room_settle(&inventory->table, cell);
-    }
-    inventory->any_unsettled = false;
+    for (int i = 0; i < inventory->unsettled_count; i++)
+        cell_settle(inventory, inventory->unsettled_cells[i]);
+    inventory->unsettled_count = 0;
 }
 
 int inventory_cells(struct inventory *inventory, const struct inventory_cell **ret_cells) {

@@ -5,6 +5,7 @@
 #include "controller/childcluster.h"
 #include "controller/election.h"
 #include "controller/placement.h"
+#include "kube/event.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #define HUB_IN_FLIGHT 32
 #define CHILD_IN_FLIGHT 8
+#define EVENT_PREFIX "event/"
 #define LEASE_KEY "lease/" ELECTION_LEASE
 
 typedef int reconcile(struct world *world, const char *key, int64_t now_ms, struct plan *plan,
@@ -33,6 +35,7 @@ struct manager {
     struct queue *queue;
     struct dispatch *dispatch;
     struct kube_client *hub_client;
+    struct event_recorder *events;
     struct election *election; /* NULL: none */
     bool led;                  /* as of the last turn */
     bool stopping;
@@ -120,6 +123,11 @@ static void report(void *arg, const struct dispatch_report *told) {
             wake(manager, QUEUE_LEASE, LEASE_KEY, 0);
         return;
     }
+    if (strncmp(told->key, EVENT_PREFIX, sizeof EVENT_PREFIX - 1) == 0) {
+        event_done(manager->events, strtoull(told->key + sizeof EVENT_PREFIX - 1, NULL, 10),
+                   told->reply, now_ms);
+        return;
+    }
     if (told->code < 0) {
         step_failed(manager, told);
         return;
@@ -166,6 +174,9 @@ struct manager *manager_new(const struct manager_options *options) {
         .arg = manager,
     };
     manager->world = world_new(&knowing, options->hub);
+    manager->events = event_recorder_new(
+        "bulkhead.dev/controller", options->identity ? options->identity : "bulkhead",
+        (struct random){.state = random_next(&manager->options.rng)});
     if (options->identity) {
         manager->election = election_new(options->ns, options->identity);
         wake(manager, QUEUE_LEASE, LEASE_KEY, 0);
@@ -180,9 +191,44 @@ void manager_free(struct manager *manager) {
     manager->dispatch = NULL;
     world_free(manager->world);
     election_free(manager->election);
+    event_recorder_free(manager->events);
     kube_client_free(manager->hub_client);
     queue_free(manager->queue);
     free(manager);
+}
+
+static void events_record(struct manager *manager, const struct plan *plan, int64_t now_ms) {
+    for (int i = 0; i < plan->event_count; i++) {
+        const struct plan_event *event = &plan->events[i];
+        const struct event_regarding regarding = {.api_version = "bulkhead.dev/v1alpha1",
+                                                  .kind = event->kind,
+                                                  .ns = event->ns,
+                                                  .name = event->name,
+                                                  .uid = event->uid};
+
+        event_record(manager->events, &regarding, event->warning ? EVENT_WARNING : EVENT_NORMAL,
+                     event->reason, event->action, event->note, now_ms,
+                     clock_wall_ms(manager->options.clock));
+    }
+}
+
+/* Events that are due go out like any other write, behind everything else. */
+static void events_send(struct manager *manager, int64_t now_ms) {
+    struct kube_call call;
+    uint64_t id;
+
+    while (may_write(manager) && event_next(manager->events, now_ms, &call, &id) > 0) {
+        struct plan plan = {0};
+        struct plan_step *step = plan_add(&plan, PLAN_HUB, QUEUE_OBSERVE, call.verb, &call.target);
+        char key[WORLD_KEY_SIZE];
+
+        step->body = str_dup_len(call.body, call.body_bytes);
+        step->body_bytes = call.body_bytes;
+        step->manager = "bulkhead";
+        step->once = true;
+        snprintf(key, sizeof key, EVENT_PREFIX "%llu", (unsigned long long)id);
+        dispatch_submit(manager->dispatch, key, &plan, now_ms);
+    }
 }
 
 static void reconcile_key(struct manager *manager, const char *key, enum queue_lane lane,
@@ -210,6 +256,7 @@ static void reconcile_key(struct manager *manager, const char *key, enum queue_l
         return;
     }
     queue_forget(manager->queue, key);
+    events_record(manager, &plan, now_ms);
     const int64_t again_ms = plan.again_at_ms;
     const int64_t held_ms = dispatch_submit(manager->dispatch, key, &plan, now_ms);
 
@@ -255,6 +302,8 @@ int64_t manager_turn(struct manager *manager, int64_t now_ms) {
             reconcile_key(manager, key, lane, now_ms);
         queue_done(manager->queue, key);
     }
+    events_send(manager, now_ms);
+    due_ms = sooner(due_ms, event_due_ms(manager->events));
     due_ms = sooner(due_ms, dispatch_turn(manager->dispatch, now_ms));
     int64_t queue_ms;
 

@@ -1,5 +1,6 @@
 #include "controller/plan.h"
 
+#include "api/condition.h"
 #include "api/objectname.h"
 #include "base/str.h"
 
@@ -15,6 +16,16 @@ void plan_done(struct plan *plan) {
         free(plan->lanes[i].steps);
     }
     free(plan->lanes);
+    for (int i = 0; i < plan->event_count; i++) {
+        free(plan->events[i].kind);
+        free(plan->events[i].ns);
+        free(plan->events[i].name);
+        free(plan->events[i].uid);
+        free(plan->events[i].reason);
+        free(plan->events[i].action);
+        free(plan->events[i].note);
+    }
+    free(plan->events);
     *plan = (struct plan){0};
 }
 
@@ -83,14 +94,86 @@ void plan_delete(struct plan *plan, int target, enum queue_lane priority,
     step->propagation = propagation;
 }
 
+void plan_event(struct plan *plan, const struct plan_event *event) {
+    if (plan->event_count == plan->event_room) {
+        plan->event_room = plan->event_room ? plan->event_room * 2 : 4;
+        plan->events = str_resize(plan->events, (size_t)plan->event_room, sizeof *plan->events);
+    }
+    plan->events[plan->event_count++] = (struct plan_event){
+        .kind = str_dup(event->kind),
+        .ns = str_dup(event->ns),
+        .name = str_dup(event->name),
+        .uid = str_dup(event->uid),
+        .warning = event->warning,
+        .reason = str_dup(event->reason),
+        .action = str_dup(event->action),
+        .note = str_dup(event->note),
+    };
+}
+
+/* Whether a condition of this type in this state is something to look at. */
+static bool is_worrying(const char *type, bool holds) {
+    static const char *const good[] = {"Accepted", "Placed", "RolledOut", "ChildrenKnown"};
+    static const char *const bad[] = {"WorkloadInvalid", "PoolImbalanced"};
+
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        if (strcmp(good[i], type) == 0)
+            return !holds;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (strcmp(bad[i], type) == 0)
+            return holds;
+    return false;
+}
+
+static bool same_text(const json_t *a, const json_t *b, const char *key) {
+    const char *one = json_string_value(json_object_get(a, key));
+    const char *two = json_string_value(json_object_get(b, key));
+
+    return one && two && strcmp(one, two) == 0;
+}
+
+/* An Event for each condition that flipped or has another reason. The first sight of one that holds
+ * nothing against the object is no news. */
+static void conditions_tell(struct plan *plan, const struct url_target *where, const char *kind,
+                            const char *uid, const json_t *old, const json_t *status) {
+    size_t i;
+    json_t *condition;
+
+    json_array_foreach(json_object_get(status, "conditions"), i, condition) {
+        const char *type = json_string_value(json_object_get(condition, "type"));
+        const char *value = json_string_value(json_object_get(condition, "status"));
+        const json_t *before = condition_find(json_object_get(old, "conditions"), type);
+        const bool worrying =
+            value && strcmp(value, "Unknown") != 0 && is_worrying(type, strcmp(value, "True") == 0);
+
+        if (before
+                ? same_text(before, condition, "status") && same_text(before, condition, "reason")
+                : !worrying)
+            continue;
+        const struct plan_event event = {
+            .kind = (char *)kind,
+            .ns = (char *)(where->ns ? where->ns : ""),
+            .name = (char *)where->name,
+            .uid = (char *)uid,
+            .warning = worrying,
+            .reason = (char *)json_string_value(json_object_get(condition, "reason")),
+            .action = (char *)type,
+            .note = (char *)json_string_value(json_object_get(condition, "message")),
+        };
+
+        plan_event(plan, &event);
+    }
+}
+
 void plan_status(struct plan *plan, const struct url_target *where, const char *kind,
-                 const json_t *old, json_t *status) {
+                 const char *uid, const json_t *old, json_t *status) {
     struct url_target at = *where;
 
     if (old && json_equal(old, status)) {
         json_decref(status);
         return;
     }
+    conditions_tell(plan, where, kind, uid, old, status);
     json_t *body = json_pack("{s:s+, s:s, s:{s:s}, s:o}", "apiVersion", where->group, "/v1alpha1",
                              "kind", kind, "metadata", "name", where->name, "status", status);
 

@@ -36,6 +36,7 @@ struct plan_step {
     char *rv;                /* delete precondition */
     bool force;
     bool ungated;       /* sent without dispatch's leave to write: the Lease itself */
+    bool once;          /* an Event: what becomes of it is not remembered, nor its doubt resolved */
     int64_t timeout_ms; /* 0: the transport's own */
 };
 
@@ -47,7 +48,22 @@ struct plan_lane {
     int room_count;
 };
 
+/* A fact for people, about an object of ours in the hub. */
+struct plan_event {
+    char *kind;
+    char *ns; /* "" for what has none */
+    char *name;
+    char *uid;
+    bool warning;
+    char *reason;
+    char *action;
+    char *note;
+};
+
 struct plan {
+    struct plan_event *events;
+    int event_count;
+    int event_room;
     struct plan_lane *lanes;
     int count;
     int room_count;
@@ -72,10 +88,14 @@ void plan_apply(struct plan *plan, int target, enum queue_lane priority,
 void plan_delete(struct plan *plan, int target, enum queue_lane priority,
                  const struct url_target *where, const char *uid, const char *propagation);
 
-/* Writes the status of one of our own kinds in the hub if it is not what old (may be NULL) says.
- * where has no subresource. Takes the reference to status. */
+/* Writes the status of one of our own kinds in the hub if it is not what old (may be NULL) says,
+ * and tells each condition that flipped or has a new reason as an Event. where has no subresource.
+ * Takes the reference to status. */
 void plan_status(struct plan *plan, const struct url_target *where, const char *kind,
-                 const json_t *old, json_t *status);
+                 const char *uid, const json_t *old, json_t *status);
+
+/* Tells a fact about an object. */
+void plan_event(struct plan *plan, const struct plan_event *event);
 
 /* Asks for another pass at due_ms at the latest; the earliest ask counts. */
 void plan_again_at(struct plan *plan, int64_t due_ms);

@@ -274,6 +274,10 @@ static int taint_number(struct shapes *shapes, const struct node_taint *taint, i
     return shapes->taint_count++;
 }
 
+void shapes_taints_forget(struct shapes *shapes) {
+    shapes->taint_count = 0;
+}
+
 int shapes_node(struct shapes *shapes, const struct node *node, struct room_node *ret_node) {
     int is_new = 0;
 

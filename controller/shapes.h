@@ -47,6 +47,10 @@ int shapes_take(struct shapes *shapes, const json_t *pod_spec,
 /* The slot with the largest request, another than `but`; -1: there is none. */
 int shapes_largest(const struct shapes *shapes, int but);
 
+/* Gives the numbers of taints back: every node must be read again, then every shape given to the
+ * room table again. */
+void shapes_taints_forget(struct shapes *shapes);
+
 /* What room.h wants to know of a node. Returns 1 if a taint was new: every shape's tolerated set
  * must be given to the room table again; else 0. */
 int shapes_node(struct shapes *shapes, const struct node *node, struct room_node *ret_node);

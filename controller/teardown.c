@@ -160,5 +160,6 @@ void teardown_plan(struct world *world, const struct app *app, int64_t now_ms, s
                                      .ns = app->meta.ns,
                                      .name = app->meta.name};
 
-    plan_status(plan, &where, "AppDefinition", app->status, appstatus_new(world, &input, now_ms));
+    plan_status(plan, &where, "AppDefinition", app->meta.uid, app->status,
+                appstatus_new(world, &input, now_ms));
 }
