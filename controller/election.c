@@ -14,7 +14,7 @@ struct election {
     struct lease lease;
     enum lease_action action; /* what the last read asks for */
     json_t *record;           /* as read last; NULL: there is none */
-    bool read;                /* record is from this round */
+    bool read;                /* record is from this round, and a write follows from it */
     int64_t sent_ms;          /* when the write in flight was planned */
     bool releasing;
     bool released;
@@ -84,6 +84,13 @@ static json_t *record_new(const struct election *election, int64_t wall_ms) {
     return record;
 }
 
+/* Whether the last read is to be followed by a write. */
+static bool wants_write(const struct election *election) {
+    if (election->releasing)
+        return election->lease.leading;
+    return election->action == LEASE_ACQUIRE || election->action == LEASE_RENEW;
+}
+
 void election_plan(struct election *election, int64_t now_ms, int64_t wall_ms, struct plan *plan) {
     if (election->lease.leading && !lease_may_write(&election->lease, now_ms))
         election->lease.lost = true; /* nobody answered in time */
@@ -95,11 +102,7 @@ void election_plan(struct election *election, int64_t now_ms, int64_t wall_ms, s
         return;
     }
     election->read = false;
-    const bool write = election->releasing
-                           ? election->lease.leading
-                           : election->action == LEASE_ACQUIRE || election->action == LEASE_RENEW;
-
-    if (!write) {
+    if (!wants_write(election)) {
         election->released = election->releasing;
         return;
     }
@@ -131,7 +134,7 @@ static void record_take(struct election *election, json_t *record, int64_t now_m
     json_decref(election->record);
     election->record = record;
     election->action = lease_step(&election->lease, &seen, now_ms);
-    election->read = true;
+    election->read = wants_write(election) || election->releasing;
 }
 
 bool election_hear(struct election *election, const struct plan_step *step,
