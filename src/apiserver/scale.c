@@ -1,8 +1,10 @@
 #include "apiserver/answer.h"
 #include "apiserver/commit.h"
+#include "apiserver/patch.h"
 #include "apiserver/verb.h"
 #include "base/auto.h"
 #include "base/str.h"
+#include "base/yaml.h"
 
 #include <string.h>
 
@@ -14,6 +16,9 @@ static void add_expression(struct str *text, const json_t *expression);
 static json_t *at_path(const json_t *object, const char *path);
 static bool set_path(json_t *object, const char *path, json_t *value);
 static int new_scale(struct call *call, const json_t *now, json_t **ret_scale);
+static bool is_apply(const struct call *call);
+static int applied_scale(struct call *call, const json_t *was, json_t **ret_updated);
+static int scaled(struct call *call, const json_t *was, json_t **ret_updated);
 
 int verb_scale(struct call *call) {
     struct object *live = call_object(call);
@@ -22,33 +27,19 @@ int verb_scale(struct call *call) {
         return ERR_INVALID;
     json_auto_t *was = view_object_new(call->kind, live->tree);
     json_auto_t *now = scale_new(call->kind, was);
-    json_auto_t *scale = NULL;
     json_t *outcome = NULL;
 
     if (strcmp(call->in->method, "GET") == 0) {
         answer_document(call, 200, now);
         return 0;
     }
-    if (new_scale(call, now, &scale) < 0)
-        return ERR_INVALID;
-    json_t *replicas = json_object_get(json_object_get(scale, "spec"), "replicas");
-    const char *rv =
-        json_string_value(json_object_get(json_object_get(scale, "metadata"), "resourceVersion"));
-    json_t *updated = json_deep_copy(was);
+    const bool applied = is_apply(call);
+    json_t *updated = NULL;
+    const int r = applied ? applied_scale(call, was, &updated) : scaled(call, was, &updated);
 
-    if (replicas && (!json_is_integer(replicas) || json_integer_value(replicas) < 0)) {
-        json_decref(updated);
-        return refuse(&call->refusal, 422, "Invalid",
-                      "Scale.autoscaling \"%s\" is invalid: spec.replicas: Invalid value: must be "
-                      "greater than or equal to 0",
-                      live->name);
-    }
-    if (rv)
-        json_object_set_new(json_object_get(updated, "metadata"), "resourceVersion",
-                            json_string(rv));
-    set_path(updated, call->kind->scale_spec_path,
-             replicas ? json_incref(replicas) : json_integer(0));
-    if (commit_update(call, live, updated, "scale", false, &outcome) < 0)
+    if (r < 0)
+        return r;
+    if (commit_update(call, live, updated, "scale", applied, &outcome) < 0)
         return ERR_INVALID;
     json_auto_t *after = scale_new(call->kind, outcome);
 
@@ -57,16 +48,86 @@ int verb_scale(struct call *call) {
     return 0;
 }
 
+static bool is_apply(const struct call *call) {
+    return strcmp(call->in->method, "PATCH") == 0 &&
+           strncmp(call->in->content_type, "application/apply-patch", 23) == 0;
+}
+
+static int check_replicas(struct call *call, const json_t *replicas) {
+    if (!replicas || (json_is_integer(replicas) && json_integer_value(replicas) >= 0))
+        return 0;
+    return refuse(&call->refusal, 422, "Invalid",
+                  "Scale.autoscaling \"%s\" is invalid: spec.replicas: Invalid value: must be "
+                  "greater than or equal to 0",
+                  call->route.name);
+}
+
+/* The object with the replicas of the Scale that the body holds or makes. */
+static int scaled(struct call *call, const json_t *was, json_t **ret_updated) {
+    json_auto_t *now = scale_new(call->kind, was);
+    json_auto_t *scale = NULL;
+
+    if (new_scale(call, now, &scale) < 0)
+        return ERR_INVALID;
+    json_t *replicas = json_object_get(json_object_get(scale, "spec"), "replicas");
+    const char *rv =
+        json_string_value(json_object_get(json_object_get(scale, "metadata"), "resourceVersion"));
+
+    if (check_replicas(call, replicas) < 0)
+        return ERR_INVALID;
+    *ret_updated = json_deep_copy(was);
+    if (rv)
+        json_object_set_new(json_object_get(*ret_updated, "metadata"), "resourceVersion",
+                            json_string(rv));
+    set_path(*ret_updated, call->kind->scale_spec_path,
+             replicas ? json_incref(replicas) : json_integer(0));
+    return 0;
+}
+
+/* Server-side apply of a Scale: its replicas become a field of the object that the manager owns
+ * through the subresource. */
+static int applied_scale(struct call *call, const json_t *was, json_t **ret_updated) {
+    const struct kind *kind = call->kind;
+    struct patch_conflicts conflicts = {0};
+    struct err err = {0};
+    char time[SERVER_TIME_SIZE];
+    json_auto_t *scale = json_loadb(call->in->body, call->in->body_bytes, 0, NULL);
+    json_auto_t *object = NULL;
+
+    if (!scale && yaml_parse(call->in->body, call->in->body_bytes, &scale, &err) < 0)
+        return refuse(&call->refusal, 400, "BadRequest", "error decoding YAML: %s", err.msg);
+    json_t *replicas = json_object_get(json_object_get(scale, "spec"), "replicas");
+
+    if (*call->route.field_manager == '\0')
+        return refuse(&call->refusal, 422, "Invalid",
+                      "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is "
+                      "required for apply patch");
+    if (!replicas || check_replicas(call, replicas) < 0)
+        return refuse(&call->refusal, 422, "Invalid",
+                      "Scale.autoscaling \"%s\" is invalid: spec.replicas: Required value",
+                      call->route.name);
+    object = json_pack("{s:o, s:s, s:{s:s}, s:{}}", "apiVersion",
+                       *kind->group ? json_sprintf("%s/%s", kind->group, kind->version)
+                                    : json_string(kind->version),
+                       "kind", kind->name, "metadata", "name", call->route.name, "spec");
+    set_path(object, kind->scale_spec_path, json_incref(replicas));
+    server_time(call->server, time);
+    const int r = patch_apply(was, object, kind->schema, call->route.field_manager, "scale",
+                              call->route.force, time, ret_updated, &conflicts, &err);
+
+    if (r == ERR_CONFLICT)
+        return refuse_apply(&call->refusal, &conflicts);
+    if (r < 0)
+        return refuse(&call->refusal, 400, "BadRequest", "%s", err.msg);
+    return 0;
+}
+
 /* The Scale that the client asks for: its body, or its patch on the present one. */
 static int new_scale(struct call *call, const json_t *now, json_t **ret_scale) {
     bool applied = false;
 
-    if (strcmp(call->in->method, "PATCH") == 0) {
-        if (strncmp(call->in->content_type, "application/apply-patch", 23) == 0)
-            return refuse(&call->refusal, 415, "UnsupportedMediaType",
-                          "apply patches of the scale subresource are not served");
+    if (strcmp(call->in->method, "PATCH") == 0)
         return verb_patched(call, now, NULL, ret_scale, &applied);
-    }
     if (call_body(call, ret_scale) < 0)
         return ERR_INVALID;
     if (!*ret_scale)
