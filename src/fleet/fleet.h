@@ -17,12 +17,12 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/random.h"
-#include "net/http.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct fleet;
+struct transport;
 
 struct fleet_options {
     struct transport *transport;

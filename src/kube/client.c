@@ -179,6 +179,10 @@ static int write_options(struct str *out, const struct kube_call *call, struct e
         jsonwrite_key(&w, "propagationPolicy");
         jsonwrite_text(&w, call->propagation);
     }
+    if (call->at_once) {
+        jsonwrite_key(&w, "gracePeriodSeconds");
+        jsonwrite_int(&w, 0);
+    }
     if (call->dry_run) {
         jsonwrite_key(&w, "dryRun");
         jsonwrite_array(&w);

@@ -41,6 +41,7 @@ struct kube_call {
     const char *uid;           /* KUBE_DELETE precondition; NULL: none */
     const char *rv;            /* KUBE_DELETE precondition; NULL: none */
     const char *propagation; /* KUBE_DELETE: "Background", "Foreground", "Orphan"; NULL: default */
+    bool at_once; /* KUBE_DELETE: gracePeriodSeconds 0, as a kubelet says of a pod that has ended */
     const char *label_selector; /* KUBE_LIST; NULL: none */
     const char *field_selector; /* KUBE_LIST; NULL: none */
     int limit;                  /* KUBE_LIST: 0 leaves it out */
