@@ -114,7 +114,7 @@ void fetch_close_retired(struct fetch *fetch) {
     struct lane *lane, *next;
 
     DL_FOREACH_SAFE(fetch->retired, lane, next) {
-        if (lane->call_count > 0)
+        if (lane->call_count > 0 || lane->held)
             continue;
         DL_DELETE(fetch->retired, lane);
         lane_free(lane);
@@ -143,13 +143,14 @@ void fetch_retire_lanes(struct endpoint *endpoint) {
     }
 }
 
-void fetch_shut_silent(struct fetch *fetch, const struct lane *lane, int local_port) {
+void fetch_shut(const struct lane *lane, int local_port, int64_t silent_ms) {
+    const struct fetch *fetch = lane->fetch;
     const int64_t now_ms = clock_mono_ms(NULL);
 
     for (size_t fd = 0; fd < fetch->socket_room; fd++) {
         const struct socket *socket = &fetch->sockets[fd];
 
-        if (socket->lane == lane && now_ms - socket->read_ms >= fetch->silent_ms &&
+        if (socket->lane == lane && now_ms - socket->read_ms >= silent_ms &&
             local_port_of((int)fd) == local_port)
             shutdown((int)fd, SHUT_RDWR);
     }
@@ -182,6 +183,7 @@ static void run_timers(struct fetch *fetch) {
     struct lane *lane, *next;
 
     DL_FOREACH_SAFE(fetch->lanes, lane, next) {
+        fetch_lane_expire(lane, now_ms);
         if (lane->due_ms > now_ms)
             continue;
         lane->due_ms = INT64_MAX;
@@ -200,6 +202,7 @@ static void act(struct lane *lane, curl_socket_t fd, int mask) {
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&call);
         fetch_call_finished(call, message->data.result);
     }
+    fetch_lane_admit(lane);
 }
 
 static int wait_ms(const struct fetch *fetch, int timeout_ms) {
@@ -208,8 +211,10 @@ static int wait_ms(const struct fetch *fetch, int timeout_ms) {
     int64_t wait = fetch->queue || timeout_ms < 0 ? 0 : timeout_ms;
 
     DL_FOREACH(fetch->lanes, lane) {
-        if (lane->due_ms < now_ms + wait)
-            wait = lane->due_ms > now_ms ? lane->due_ms - now_ms : 0;
+        const int64_t due_ms = fetch_lane_due_ms(lane);
+
+        if (due_ms < now_ms + wait)
+            wait = due_ms > now_ms ? due_ms - now_ms : 0;
     }
     return (int)wait;
 }
@@ -233,11 +238,13 @@ static struct lane *lane_new(struct fetch *fetch, enum http_class kind) {
 }
 
 static void lane_free(struct lane *lane) {
+    assert(!lane->held && lane->call_count == 0);
     curl_multi_cleanup(lane->multi);
     for (size_t fd = 0; fd < lane->fetch->socket_room; fd++) {
         if (lane->fetch->sockets[fd].lane == lane)
             lane->fetch->sockets[fd].lane = NULL;
     }
+    free(lane->links);
     free(lane);
 }
 

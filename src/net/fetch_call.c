@@ -1,6 +1,7 @@
 #include "net/fetch_call.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/str.h"
 
 #include <assert.h>
@@ -15,15 +16,17 @@
 #define WARNING_MAX_BYTES 4096
 #define RETRY_AFTER_DIGITS_MAX 9
 
+static int64_t deadline_of(const struct endpoint *endpoint, const struct http_request *request);
 static const char *fault_of(const struct endpoint *endpoint, const struct http_request *request);
 static struct curl_slist *headers_of(const struct endpoint *endpoint,
                                      const struct http_request *request);
-static void start(struct fetch_call *call);
 static void set_method(struct fetch_call *call);
+static void abandon(struct fetch_call *call);
 static void detach(struct fetch_call *call);
 static void call_free(struct fetch_call *call);
 static void forget_id(struct fetch_call *call);
 static bool is_repeatable(const struct fetch_call *call);
+static bool is_worth_repeating(const struct fetch_call *call, CURLcode code);
 static enum http_end end_of(const struct fetch_call *call, CURLcode code);
 static int on_request(void *arg, char *primary_ip, char *local_ip, int primary_port,
                       int local_port);
@@ -47,9 +50,7 @@ uint64_t fetch_call_send(struct transport *transport, const struct http_request 
     call->receiver = *receiver;
     call->kind = request->kind;
     call->retry_after_ms = -1;
-    call->timeout_ms = request->timeout_ms ? request->timeout_ms
-                       : stream            ? 0
-                                           : endpoint->timeout_ms;
+    call->deadline_ms = deadline_of(endpoint, request);
     call->limit_bytes = request->limit_bytes ? request->limit_bytes
                         : stream             ? SIZE_MAX
                                              : HTTP_BODY_MAX_BYTES;
@@ -101,10 +102,14 @@ void fetch_call_drop(struct fetch_call *call) {
 
 void fetch_call_step(struct fetch_call *call) {
     const struct http_receiver receiver = call->receiver;
+    struct lane *lane;
 
     switch (call->state) {
     case CALL_WAITING:
-        start(call);
+        detach(call); /* when it is repeated */
+        lane = fetch_lane(call->endpoint, call->kind);
+        fetch_lane_hold(lane, call);
+        fetch_lane_admit(lane);
         return;
     case CALL_RUNNING:
         return;
@@ -114,17 +119,49 @@ void fetch_call_step(struct fetch_call *call) {
         receiver.done(receiver.arg, call->end, call->text);
         break;
     case CALL_DROPPED:
-        if (call->kind == HTTP_STREAM && call->lane && call->local_port)
-            fetch_shut_silent(call->endpoint->fetch, call->lane, call->local_port);
+        abandon(call);
         detach(call);
         break;
     }
     call_free(call);
 }
 
+void fetch_call_start(struct fetch_call *call, struct lane *lane) {
+    const int64_t now_ms = clock_mono_ms(NULL);
+
+    if (call->deadline_ms <= now_ms) {
+        fetch_call_end(call, call->sent ? HTTP_TIMEOUT : HTTP_UNSENT, "no connection in time");
+        return;
+    }
+    call->handle = fetch_endpoint_handle(call->endpoint);
+    CURL *easy = call->handle->easy;
+
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->text);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, call->headers);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
+                     call->deadline_ms == INT64_MAX ? 0L : (long)(call->deadline_ms - now_ms));
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_data);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, call);
+    curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_request);
+    curl_easy_setopt(easy, CURLOPT_PREREQDATA, call);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, call);
+    set_method(call);
+    if (curl_easy_setopt(easy, CURLOPT_URL, call->url) != CURLE_OK ||
+        curl_multi_add_handle(lane->multi, easy) != CURLM_OK)
+        abort(); /* no memory */
+    call->lane = lane;
+    lane->call_count++;
+    call->state = CALL_RUNNING;
+}
+
 void fetch_call_finished(struct fetch_call *call, CURLcode code) {
     const enum http_end end = end_of(call, code);
 
+    if (call->state != CALL_RUNNING)
+        return;
     if (end == HTTP_DONE)
         call->text[0] = '\0';
     else if (end == HTTP_REFUSED)
@@ -133,7 +170,25 @@ void fetch_call_finished(struct fetch_call *call, CURLcode code) {
         snprintf(call->text, sizeof call->text, "the connection died before an answer");
     else if (call->text[0] == '\0')
         snprintf(call->text, sizeof call->text, "%s", curl_easy_strerror(code));
+    if (end == HTTP_BROKEN && is_worth_repeating(call, code)) {
+        call->repeated = true;
+        call->state = CALL_WAITING;
+        fetch_enqueue(call->endpoint->fetch, call);
+        return;
+    }
+    /* Others need not fail one by one; but a call that gave up early says nothing about them. */
+    if (end == HTTP_UNTRUSTED || end == HTTP_REFUSED ||
+        (end == HTTP_UNSENT && clock_mono_ms(NULL) < call->deadline_ms))
+        fetch_lane_fail_held(call->lane, end, call->text);
     fetch_call_end(call, end, call->text);
+}
+
+static int64_t deadline_of(const struct endpoint *endpoint, const struct http_request *request) {
+    const int64_t timeout_ms = request->timeout_ms ? request->timeout_ms : endpoint->timeout_ms;
+
+    if (request->kind == HTTP_STREAM && request->timeout_ms == 0)
+        return INT64_MAX;
+    return clock_mono_ms(NULL) + (timeout_ms < INT32_MAX ? timeout_ms : INT32_MAX);
 }
 
 /* Why a request is not sent at all, or NULL. */
@@ -195,34 +250,6 @@ static struct curl_slist *headers_of(const struct endpoint *endpoint,
     return list;
 }
 
-static void start(struct fetch_call *call) {
-    struct endpoint *endpoint = call->endpoint;
-    struct lane *lane = fetch_lane(endpoint, call->kind);
-
-    call->handle = fetch_endpoint_handle(endpoint);
-    CURL *easy = call->handle->easy;
-
-    curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
-    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->text);
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, call->headers);
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
-                     (long)(call->timeout_ms > INT32_MAX ? INT32_MAX : call->timeout_ms));
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_data);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(easy, CURLOPT_HEADERDATA, call);
-    curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_request);
-    curl_easy_setopt(easy, CURLOPT_PREREQDATA, call);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, call);
-    set_method(call);
-    if (curl_easy_setopt(easy, CURLOPT_URL, call->url) != CURLE_OK ||
-        curl_multi_add_handle(lane->multi, easy) != CURLM_OK)
-        abort(); /* no memory */
-    call->lane = lane;
-    lane->call_count++;
-    call->state = CALL_RUNNING;
-}
-
 static void set_method(struct fetch_call *call) {
     CURL *easy = call->handle->easy;
     const bool get = strcmp(call->method, "GET") == 0;
@@ -238,21 +265,36 @@ static void set_method(struct fetch_call *call) {
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, get && !sends ? NULL : call->method);
 }
 
+/* A silent stream is cancelled because its connection is thought dead, so no other may use it. And
+ * curl keeps the reset of a stream until something else moves on its connection: on one without
+ * other calls the server would go on sending for ever. */
+static void abandon(struct fetch_call *call) {
+    if (call->kind == HTTP_STREAM && call->lane && call->local_port)
+        fetch_shut(call->lane, call->local_port,
+                   fetch_lane_is_alone(call) ? 0 : call->endpoint->fetch->silent_ms);
+}
+
 /* Takes the call away from curl: an unfinished HTTP/1.1 connection is closed by it, an HTTP/2
  * stream reset. */
 static void detach(struct fetch_call *call) {
-    if (!call->lane)
+    struct lane *lane = call->lane;
+
+    if (!lane)
         return;
-    curl_multi_remove_handle(call->lane->multi, call->handle->easy);
-    call->lane->call_count--;
+    curl_multi_remove_handle(lane->multi, call->handle->easy);
+    fetch_lane_left(call);
+    call->local_port = 0;
+    lane->call_count--;
     call->lane = NULL;
     fetch_endpoint_handle_done(call->endpoint, take(call->handle));
+    fetch_lane_admit(lane);
 }
 
 static void call_free(struct fetch_call *call) {
     struct endpoint *endpoint = call->endpoint;
 
     forget_id(call);
+    fetch_lane_release(call);
     if (call->queued)
         DL_DELETE2(endpoint->fetch->queue, call, queue_prev, queue_next);
     DL_DELETE(endpoint->calls, call);
@@ -281,10 +323,17 @@ static bool is_repeatable(const struct fetch_call *call) {
     return strcmp(call->method, "GET") == 0;
 }
 
-/* local_port tells whether the request was handed to a connection: until then nothing of it left,
- * so that every failure is certain. */
+/* Servers leave with GOAWAY, and on purpose: a read that got no answer by it is asked once more. */
+static bool is_worth_repeating(const struct fetch_call *call, CURLcode code) {
+    return !call->repeated && is_repeatable(call) && call->status == 0 &&
+           (code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_GOT_NOTHING ||
+            code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR);
+}
+
+/* Until a request was handed to a connection nothing of it left, so that every failure is certain.
+ */
 static enum http_end end_of(const struct fetch_call *call, CURLcode code) {
-    const bool sent = call->local_port != 0;
+    const bool sent = call->sent;
 
     switch (code) {
     case CURLE_OK:
@@ -314,9 +363,10 @@ static int on_request(void *arg, char *primary_ip, char *local_ip, int primary_p
     (void)primary_ip;
     (void)local_ip;
     (void)primary_port;
-    if (call->state != CALL_RUNNING || (call->local_port && !is_repeatable(call)))
+    if (call->state != CALL_RUNNING || (call->sent && !is_repeatable(call)))
         return CURL_PREREQFUNC_ABORT;
-    call->local_port = local_port;
+    call->sent = true;
+    fetch_lane_sent(call, local_port);
     return CURL_PREREQFUNC_OK;
 }
 

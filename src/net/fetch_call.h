@@ -31,11 +31,22 @@ struct identity {
     char *key_pem;
 };
 
+/* A connection with calls on it, known by its local port. */
+struct link {
+    int local_port;
+    size_t call_count;
+};
+
 struct lane {
     struct fetch *fetch;
     CURLM *multi;
     int64_t due_ms;    /* of curl's timer; INT64_MAX: none */
-    size_t call_count; /* of handles inside */
+    size_t call_count; /* that curl has */
+    size_t sent_count; /* of them, on a connection */
+    struct link *links;
+    size_t link_count;
+    bool serial;             /* the server speaks HTTP/1.1: a connection for each call */
+    struct fetch_call *held; /* until there is room on a connection, or one may be opened */
     struct lane *prev, *next;
 };
 
@@ -83,12 +94,16 @@ struct fetch_call {
     char *body;
     size_t body_bytes;
     struct curl_slist *headers;
-    int64_t timeout_ms; /* 0: none */
+    int64_t deadline_ms; /* monotonic; INT64_MAX: none */
     size_t limit_bytes;
     size_t got_bytes;
     struct lane *lane; /* while curl has it, with handle */
     struct handle *handle;
-    int local_port; /* of its connection, once the request was sent; 0 before */
+    int local_port; /* of its connection, while its request is on one; 0: none */
+    bool sent;      /* it was handed to a connection: it may have been carried out */
+    bool repeated;
+    struct lane *held_in;
+    struct fetch_call *held_prev, *held_next;
     bool forbidden; /* an address was refused */
     bool dialled;   /* an address was not */
     bool head_told;
@@ -131,14 +146,42 @@ struct lane *fetch_lane(struct endpoint *endpoint, enum http_class kind);
 /* Takes an endpoint's lanes out of use; the next call gets new connections. */
 void fetch_retire_lanes(struct endpoint *endpoint);
 
+/* Keeps a call until fetch_lane_admit() may start it. */
+void fetch_lane_hold(struct lane *lane, struct fetch_call *call);
+
+/* Lets go of a call that is held; any other is left alone. */
+void fetch_lane_release(struct fetch_call *call);
+
+/* Starts held calls as far as connections have room, opening one connection at a time. */
+void fetch_lane_admit(struct lane *lane);
+
+/* Ends every held call: the connection that they waited for was not made. */
+void fetch_lane_fail_held(struct lane *lane, enum http_end end, const char *text);
+
+/* When curl's timer or the deadline of a held call is due; INT64_MAX: never. */
+int64_t fetch_lane_due_ms(const struct lane *lane);
+
+/* Ends held calls whose deadline has come. */
+void fetch_lane_expire(struct lane *lane, int64_t now_ms);
+
+/* Notes the connection on which a call's request is about to go out. */
+void fetch_lane_sent(struct fetch_call *call, int local_port);
+
+/* Notes that a call has left its connection. */
+void fetch_lane_left(struct fetch_call *call);
+
+/* Whether a call has its connection for itself. */
+bool fetch_lane_is_alone(const struct fetch_call *call);
+
 /* Works off the queue, and closes retired lanes. */
 void fetch_sweep(struct fetch *fetch);
 
 /* Closes retired lanes that no call is in. */
 void fetch_close_retired(struct fetch *fetch);
 
-/* Closes the connection with this local port under every stream on it, if it has been silent. */
-void fetch_shut_silent(struct fetch *fetch, const struct lane *lane, int local_port);
+/* Closes the connection with this local port under every stream on it, if not a byte has come for
+ * silent_ms. */
+void fetch_shut(const struct lane *lane, int local_port, int64_t silent_ms);
 
 /* transport_ops.send: checks and queues; curl hears of it in the loop. */
 uint64_t fetch_call_send(struct transport *transport, const struct http_request *request,
@@ -149,6 +192,9 @@ void fetch_call_cancel(struct transport *transport, uint64_t id);
 
 /* Does what a call's state asks for; from the loop. May release the call. */
 void fetch_call_step(struct fetch_call *call);
+
+/* Hands a call to curl. */
+void fetch_call_start(struct fetch_call *call, struct lane *lane);
 
 /* What curl says of a call that it finished. */
 void fetch_call_finished(struct fetch_call *call, CURLcode code);

@@ -95,8 +95,12 @@ int fetch_endpoint_certificate(struct transport *transport, const char *cert_pem
     endpoint->identity = identity_new(old->ca_pem, cert_pem, key_pem);
     DL_FOREACH(endpoint->calls, call) {
         if (call->state == CALL_RUNNING)
-            fetch_call_end(call, call->local_port ? HTTP_BROKEN : HTTP_UNSENT,
+            fetch_call_end(call, call->sent ? HTTP_BROKEN : HTTP_UNSENT,
                            "the client certificate was changed");
+        if (call->held_in) {
+            fetch_lane_release(call); /* it will wait for a new connection */
+            fetch_enqueue(endpoint->fetch, call);
+        }
     }
     fetch_retire_lanes(endpoint);
     while (endpoint->idle) {
@@ -286,7 +290,7 @@ static int set_proxy(struct endpoint *endpoint, const char *proxy_url, struct er
     for (size_t i = 0; proxy_url && i < sizeof SCHEMES / sizeof *SCHEMES; i++)
         known |= strncmp(proxy_url, SCHEMES[i], strlen(SCHEMES[i])) == 0;
     known = known && strlen(proxy_url) <= HEADER_MAX_BYTES &&
-            curl_url_set(url, CURLUPART_URL, proxy_url, 0) == CURLUE_OK;
+            curl_url_set(url, CURLUPART_URL, proxy_url, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK;
     curl_url_cleanup(url);
     if (!proxy_url)
         return 0;

@@ -184,7 +184,7 @@ def serve_proxy(conn, port):
         conn.sendall(b"\x05\x00")
         ask = read_all(conn, 5)
         name = read_all(conn, ask[4])
-        say(f"socks {ask[3]} {name.decode()}:{int.from_bytes(read_all(conn, 2), 'big')}")
+        say(f"socks {name.decode()}:{int.from_bytes(read_all(conn, 2), 'big')}")
         conn.sendall(b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x00")
     else:
         lines = first.decode("latin-1").split("\r\n")

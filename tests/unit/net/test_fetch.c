@@ -242,7 +242,7 @@ static void C21_a_silent_server_is_given_up_in_time(void **state) {
     struct fixture *f = *state;
     struct peer *silent = peer_new(f->rig, "silent", NULL);
     struct fetch_endpoint endpoint = rig_endpoint(f->rig, silent);
-    struct got late = {0}, own = {0};
+    struct got late = {0}, own = {0}, patient = {0};
 
     endpoint.timeout_ms = 200;
     struct transport *transport = rig_transport(f->rig, &endpoint);
@@ -253,6 +253,13 @@ static void C21_a_silent_server_is_given_up_in_time(void **state) {
     rig_send(transport, &own, WITH(.method = "GET", .target = "/", .timeout_ms = 100));
     TURN_UNTIL(f->rig, own.dones);
     assert_int_equal(own.end, HTTP_UNSENT);
+    /* also when another call is the one that connects */
+    memset(&own, 0, sizeof own);
+    rig_send(transport, &patient, WITH(.method = "GET", .target = "/", .timeout_ms = 60000));
+    rig_send(transport, &own, WITH(.method = "GET", .target = "/", .timeout_ms = 100));
+    TURN_UNTIL(f->rig, own.dones);
+    assert_int_equal(own.end, HTTP_UNSENT);
+    assert_int_equal(patient.dones, 0);
     transport_free(transport);
     peer_free(silent);
 }
