@@ -54,15 +54,17 @@ static struct heard play(int status, const char *type, const char *body, enum ht
     return heard;
 }
 
+#define PODS                                                                                       \
+    { .version = "v1", .resource = "pods", .ns = "a" }
+
 static void C24_each_verb_has_its_request(void **state) {
-    static const struct url_target pods = {.version = "v1", .resource = "pods", .ns = "a"};
     static const struct {
         struct kube_call call;
         const char *method, *target, *type, *body;
     } cases[] = {
         {{.verb = KUBE_GET}, "GET", "/api/v1/namespaces/a/pods/x", NULL, ""},
         {{.verb = KUBE_LIST,
-          .target = pods,
+          .target = PODS,
           .label_selector = "a in (b,c),!d",
           .field_selector = "spec.nodeName=n",
           .limit = 5},
@@ -71,7 +73,7 @@ static void C24_each_verb_has_its_request(void **state) {
          "&fieldSelector=spec.nodeName%3Dn&limit=5",
          NULL,
          ""},
-        {{.verb = KUBE_CREATE, .target = pods, .body = "{}", .body_bytes = 2, .field_manager = "m"},
+        {{.verb = KUBE_CREATE, .target = PODS, .body = "{}", .body_bytes = 2, .field_manager = "m"},
          "POST",
          "/api/v1/namespaces/a/pods?fieldManager=m",
          "application/json",
