@@ -284,7 +284,9 @@ static void children_put(struct drawing *drawing) {
         const struct placing_cell *cell = &placing->cells[i];
         const struct child *child = world_child_at(drawing->world, cell->child);
 
-        if (cell->replicas == 0 || (child && child_fresh(child, drawing->now_ms)) ||
+        if (cell->replicas == 0 ||
+            (child &&
+             (child_fresh(child, drawing->now_ms) || child_joining(child, drawing->now_ms))) ||
             used >= sizeof text - 80)
             continue;
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%d replicas in %s/%s",

@@ -91,6 +91,12 @@ static json_t *zones_new(struct world *world, const struct child *child) {
 
 static void status_plan(struct world *world, struct child *child, int64_t now_ms,
                         struct plan *plan) {
+    /* What was said before a restart stands while the connection is being made again. */
+    if (child_joining(child, now_ms) && !child->fault.code &&
+        condition_find(json_object_get(child->status, "conditions"), CONDITION_READY)) {
+        plan_again_at(plan, child->since_ms + WORLD_JOIN_MS);
+        return;
+    }
     char text[512];
     struct condition condition = verdict(world, child, now_ms, text, sizeof text);
     json_t *conditions = json_deep_copy(json_object_get(child->status, "conditions"));

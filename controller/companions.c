@@ -73,6 +73,8 @@ int companions_plan(struct world *world, const struct app *app, const struct chi
 
     if (ready < 0)
         return ready;
+    if (all.count > 0)
+        plan_again_at(plan, now_ms + DOCUMENTS_HUB_MS);
     ready = 1;
     for (int i = 0; i < all.count; i++) {
         const int r = one_plan(world, app, child, &all.at[i], now_ms, plan, err);
@@ -81,8 +83,6 @@ int companions_plan(struct world *world, const struct app *app, const struct chi
             return r;
         ready = ready && r;
     }
-    if (all.count > 0)
-        plan_again_at(plan, now_ms + DOCUMENTS_HUB_MS);
     return ready;
 }
 

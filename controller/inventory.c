@@ -260,7 +260,7 @@ static void node_copy(struct inventory *inventory, struct inventory_node *into,
                                 .effect = from->taints[i].effect};
 }
 
-/* NULL: in no zone, also when the names were full as its zone was told. */
+/* The hub's name of the zone; NULL: in none. */
 static const char *zone_of(const struct member *member, const struct node *node) {
     const char *value = member->zone_label ? node_label(node, member->zone_label) : NULL;
 
@@ -516,15 +516,19 @@ static void cell_note(struct inventory *inventory, int *room, int child, const c
                       const char *value) {
     char label[64];
 
+    objectname_zone_label(zone, label);
+    const char *shared = intern(inventory, label);
+
+    if (!shared)
+        return;
     if (inventory->cell_count == *room) {
         *room = *room ? *room * 2 : 64;
         inventory->cells = str_resize(inventory->cells, (size_t)*room, sizeof *inventory->cells);
     }
-    objectname_zone_label(zone, label);
     inventory->cells[inventory->cell_count++] = (struct inventory_cell){
         .child = child,
         .zone = names_hold(inventory->names, zone),
-        .label = intern(inventory, label),
+        .label = shared,
         .value = names_hold(inventory->names, value),
     };
 }

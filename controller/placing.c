@@ -391,12 +391,23 @@ static bool unchanged(const struct gathering *g) {
 /* Fills in the result of a pass that decides nothing. */
 static void keep(struct gathering *g) {
     struct placing *out = g->out;
+    auto_free char **names =
+        str_alloc((size_t)out->cell_count + (size_t)g->app->spec.zone_count + 1, sizeof *names);
 
     out->outcome = PLACING_KEPT;
     out->shortfall = g->wanted > g->kept ? g->wanted - g->kept : 0;
+    zones_gather(g, names, &out->zone_count);
+    out->zones = str_alloc((size_t)out->zone_count + 1, sizeof *out->zones);
+    for (int32_t i = 0; i < out->zone_count; i++)
+        out->zones[i] =
+            (struct placing_zone){.name = str_dup(names[i]), .reason = TOPOLOGY_BY_KEEP};
     for (int32_t i = 0; i < out->cell_count; i++) {
+        const int32_t zone = index_of(names, out->zone_count, out->cells[i].zone);
+
         out->cells[i].replicas = g->present[i];
         out->cells[i].reason = g->present[i] ? TOPOLOGY_BY_KEEP : TOPOLOGY_UNUSED;
+        if (zone >= 0)
+            out->zones[zone].replicas += g->present[i];
     }
 }
 
@@ -421,7 +432,8 @@ static int placing_make(struct gathering *g, struct err *err) {
         gather_works(g);
     policy_hash(g, hash);
     snprintf(g->out->input_hash, sizeof g->out->input_hash, "v1:%s:%d", hash, (int)g->wanted);
-    if (g->adopting && children_unknown(g) && json_object_get(g->app->status, "placedReplicas")) {
+    if (g->adopting && children_unknown(g) &&
+        json_integer_value(json_object_get(g->app->status, "placedReplicas")) > 0) {
         keep(g);
         g->out->outcome = PLACING_WAITS;
         g->out->waits_for = "a child cluster that is not reachable: the Placement is missing, and "
