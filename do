@@ -12,14 +12,15 @@ usage() {
     cat <<'TEXT'
 usage: ./do VERB [options]
 
-  demo [--check]   build, then place the article's example and walk its story; --check ends with 0 only if
-                   every promise held
+  demo [--check]   build, run a hub and two child clusters on this machine, place the article's example, walk its
+                   story and stay up; --check ends instead, with 0 only if every promise held
   test             build with gcc and run the whole fast suite
   lint             the gates alone: floors, banned calls, sizes, format, CRDs
   sanitize         the suite under gcc ASan+UBSan
   clang            the suite built by clang
   fuzz [SECONDS]   every fuzzer for SECONDS (default 30) over its kept corpus
   bench            print the figures and write docs/performance.md
+  install [PREFIX] build, then copy the programs to PREFIX/bin (default /usr/local)
   clean            remove build/
   help             this text
 TEXT
@@ -82,7 +83,14 @@ verb=${1:-help}
 case "$verb" in
 demo)
     build gcc-release
-    exec python3 tests/cli/demo.py build/gcc-release/kubectl-bulkhead "$@"
+    case "${1:-}" in
+    "") exec build/gcc-release/bulkhead-playground --story --kubeconfig-dir build/playground ;;
+    --check) exec build/gcc-release/bulkhead-playground --check --kubeconfig-dir build/playground ;;
+    *)
+        echo "./do demo: '$1' is not known; --check is the only option" >&2
+        exit 2
+        ;;
+    esac
     ;;
 test)
     suite gcc-release
@@ -134,6 +142,10 @@ bench)
         echo '```'
     } >docs/performance.md
     rm -f "$out" "$out.one"
+    ;;
+install)
+    build gcc-release
+    cmake --install build/gcc-release --prefix "${1:-/usr/local}"
     ;;
 clean)
     rm -rf build

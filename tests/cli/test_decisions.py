@@ -1,6 +1,6 @@
-"""The story of ./do demo: one app from its first placement to a zone loss, each promise checked as it is shown.
+"""The decisions behind the demo: one app from its first placement to a zone loss, each promise checked as it is shown.
 
-usage: demo.py KUBECTL-BULKHEAD [--check]
+usage: test_decisions.py KUBECTL-BULKHEAD [--check]
 --check prints the same and says at the end how many promises held; either way a broken promise ends with 1.
 """
 import json
