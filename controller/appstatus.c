@@ -64,13 +64,33 @@ static void line_add(json_t *list, const char *name, int64_t assigned, int64_t r
     json_array_append_new(list, line);
 }
 
-static json_t *zone_lines(struct drawing *drawing) {
+/* Why a zone has what it has. Where nothing was decided, the last decision's word stands. */
+static const char *zone_reason(const struct drawing *drawing, const char *zone, int64_t assigned) {
     const struct placing *placing = drawing->in->placing;
+    const json_t *lines =
+        json_object_get(json_object_get(drawing->in->app->status, "distribution"), "zones");
+    size_t k;
+    json_t *line;
+
+    for (int32_t i = 0; i < placing->zone_count; i++)
+        if (strcmp(placing->zones[i].name, zone) == 0 &&
+            placing->zones[i].reason != TOPOLOGY_BY_KEEP)
+            return topology_reason_name(placing->zones[i].reason);
+    json_array_foreach((json_t *)lines, k, line) {
+        const char *name = json_string_value(json_object_get(line, "name"));
+
+        if (name && strcmp(name, zone) == 0 && json_object_get(line, "reason") &&
+            json_integer_value(json_object_get(line, "assigned")) == assigned)
+            return json_string_value(json_object_get(line, "reason"));
+    }
+    return topology_reason_name(TOPOLOGY_BY_KEEP);
+}
+
+static json_t *zone_lines(struct drawing *drawing) {
     json_t *list = json_array();
 
     for (int32_t z = 0; z < drawing->live_count; z++) {
         const char *zone = drawing->live[z].cell->zone;
-        const char *reason = NULL;
         int64_t assigned = 0, ready = 0;
         bool seen = false;
 
@@ -85,10 +105,8 @@ static json_t *zone_lines(struct drawing *drawing) {
         }
         if (seen)
             continue;
-        for (int32_t i = 0; i < placing->zone_count; i++)
-            if (strcmp(placing->zones[i].name, zone) == 0)
-                reason = topology_reason_name(placing->zones[i].reason);
-        line_add(list, zone, assigned, ready, drawing->in->app->spec.policy.replicas, reason);
+        line_add(list, zone, assigned, ready, drawing->in->app->spec.policy.replicas,
+                 zone_reason(drawing, zone, assigned));
         drawing->totals.zones += assigned > 0;
     }
     return list;

@@ -256,7 +256,10 @@ static void reconcile_key(struct manager *manager, const char *key, enum queue_l
         return;
     }
     queue_forget(manager->queue, key);
-    events_record(manager, &plan, now_ms);
+    /* While an earlier plan of the key is in flight this one's status is left out, and its words
+     * come again with the next. */
+    if (dispatch_idle(manager->dispatch, key))
+        events_record(manager, &plan, now_ms);
     const int64_t again_ms = plan.again_at_ms;
     const int64_t held_ms = dispatch_submit(manager->dispatch, key, &plan, now_ms);
 

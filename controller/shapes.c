@@ -190,11 +190,31 @@ static int request_read(struct shapes *shapes, const json_t *pod_spec,
     return 0;
 }
 
+/* What of containers makes their request: not their image, nor anything else that differs between
+ * apps which need the same room. */
+static json_t *resources_of(const json_t *containers) {
+    json_t *list = json_array();
+    size_t i;
+    json_t *one;
+
+    json_array_foreach((json_t *)containers, i, one) {
+        json_t *kept = json_object();
+
+        json_object_set(kept, "resources", json_object_get(one, "resources"));
+        json_object_set(kept, "restartPolicy", json_object_get(one, "restartPolicy"));
+        json_array_append_new(list, kept);
+    }
+    return list;
+}
+
 static void shape_hash(const json_t *pod_spec, char ret_hash[RENDER_HASH_SIZE]) {
-    static const char *const parts[] = {"containers",  "initContainers", "overhead", "resources",
-                                        "tolerations", "nodeSelector",   NULL};
+    static const char *const parts[] = {"overhead", "resources", "tolerations", "nodeSelector",
+                                        NULL};
     json_t *of = json_object();
 
+    json_object_set_new(of, "containers", resources_of(json_object_get(pod_spec, "containers")));
+    json_object_set_new(of, "initContainers",
+                        resources_of(json_object_get(pod_spec, "initContainers")));
     for (int i = 0; parts[i]; i++)
         json_object_set(of, parts[i], json_object_get(pod_spec, parts[i]));
     render_hash(of, ret_hash);

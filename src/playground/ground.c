@@ -74,7 +74,7 @@ static void *web_run(void *arg) {
 
     while (!atomic_load(&ground->web_ends)) {
         serve_turn(ground->serve, WEB_TURN_MS);
-        for (int i = 0; i < GROUND_CLUSTERS; i++)
+        for (enum ground_cluster i = GROUND_HUB; i < GROUND_CLUSTERS; i++)
             apiserver_tick(ground->clusters[i].server, clock_mono_ms(NULL));
     }
     return NULL;
@@ -91,7 +91,7 @@ static int servers_start(struct ground *ground, struct err *err) {
 
     if (r >= 0)
         r = certificate_issue(ground->authority, &subject, wall_ms, &ground->certificate, err);
-    for (int i = 0; r >= 0 && i < GROUND_CLUSTERS; i++) {
+    for (enum ground_cluster i = GROUND_HUB; r >= 0 && i < GROUND_CLUSTERS; i++) {
         struct cluster *cluster = &ground->clusters[i];
         const struct apiserver_options options = {
             .rng = {.state = random_seed()}, .name = ground_name(i), .token = cluster->token};
@@ -108,9 +108,9 @@ static int servers_start(struct ground *ground, struct err *err) {
         r = serve_new(ports, GROUND_CLUSTERS, &ground->serve, err);
     if (r < 0)
         return r;
-    for (int i = 0; i < GROUND_CLUSTERS; i++)
+    for (enum ground_cluster i = GROUND_HUB; i < GROUND_CLUSTERS; i++)
         snprintf(ground->clusters[i].url, sizeof ground->clusters[i].url, "https://127.0.0.1:%d",
-                 serve_port_number(ground->serve, i));
+                 serve_port_number(ground->serve, (int)i));
     if (pthread_create(&ground->web, NULL, web_run, ground) != 0)
         return err_set(err, ERR_RETRY, "the web thread cannot be started");
     ground->web_runs = true;
@@ -133,7 +133,7 @@ static int kubeconfigs_write(struct ground *ground, struct err *err) {
 
     if (mkdir(folder, S_IRWXU) != 0 && errno != EEXIST)
         return err_set(err, ERR_INVALID, "--kubeconfig-dir %s: %s", folder, strerror(errno));
-    for (int i = 0; i < GROUND_CLUSTERS; i++) {
+    for (enum ground_cluster i = GROUND_HUB; i < GROUND_CLUSTERS; i++) {
         struct cluster *cluster = &ground->clusters[i];
         const struct kubeconfig_output output = {
             .name = ground_name(i),
@@ -171,7 +171,7 @@ static int endpoint_open(struct ground *ground, enum ground_cluster cluster, con
 static int clients_open(struct ground *ground, struct err *err) {
     int r = fetch_new(&ground->fetch, err);
 
-    for (int i = 0; r >= 0 && i < GROUND_CLUSTERS; i++) {
+    for (enum ground_cluster i = GROUND_HUB; r >= 0 && i < GROUND_CLUSTERS; i++) {
         struct cluster *cluster = &ground->clusters[i];
 
         r = endpoint_open(ground, i, "bulkhead-playground/0.1.0", &cluster->transport, err);
@@ -241,7 +241,7 @@ void ground_turn(struct ground *ground, int wait_ms) {
         if (next_ms < due_ms)
             due_ms = next_ms;
     }
-    for (int i = 0; i < GROUND_CLUSTERS; i++) {
+    for (enum ground_cluster i = GROUND_HUB; i < GROUND_CLUSTERS; i++) {
         const int64_t next_ms =
             ground->clusters[i].fleet ? fleet_turn(ground->clusters[i].fleet, now_ms) : INT64_MAX;
 
@@ -415,7 +415,7 @@ static int hub_fill(struct ground *ground, struct err *err) {
         r = ground_apply(ground, GROUND_HUB, space, err);
         json_decref(space);
     }
-    for (int i = GROUND_A; r >= 0 && i < GROUND_CLUSTERS; i++)
+    for (enum ground_cluster i = GROUND_A; r >= 0 && i < GROUND_CLUSTERS; i++)
         r = child_declare(ground, i, err);
     return r;
 }
@@ -474,7 +474,7 @@ void ground_free(struct ground *ground) {
         return;
     manager_free(ground->manager);
     transport_free(ground->hub_transport);
-    for (int i = 0; i < GROUND_CLUSTERS; i++) {
+    for (enum ground_cluster i = GROUND_HUB; i < GROUND_CLUSTERS; i++) {
         struct cluster *cluster = &ground->clusters[i];
 
         fleet_free(cluster->fleet);
@@ -491,7 +491,7 @@ void ground_free(struct ground *ground) {
         pthread_join(ground->web, NULL);
     }
     serve_free(ground->serve);
-    for (int i = 0; i < GROUND_CLUSTERS; i++)
+    for (enum ground_cluster i = GROUND_HUB; i < GROUND_CLUSTERS; i++)
         apiserver_free(ground->clusters[i].server);
     certificate_free(ground->certificate);
     certificate_free(ground->authority);

@@ -62,9 +62,9 @@ static int zone_row(struct table *table, const char *zone) {
 }
 
 static int child_column(const char *name) {
-    for (int i = GROUND_A; i < GROUND_CLUSTERS; i++)
+    for (enum ground_cluster i = GROUND_A; i < GROUND_CLUSTERS; i++)
         if (name && strcmp(ground_name(i), name) == 0)
-            return i;
+            return (int)i;
     return -1;
 }
 
@@ -110,7 +110,7 @@ static void pods_read(struct story *story, struct table *table) {
     const struct kube_call call = {.verb = KUBE_LIST,
                                    .target = {.version = "v1", .resource = "pods", .ns = "retail"}};
 
-    for (int child = GROUND_A; child < GROUND_CLUSTERS; child++) {
+    for (enum ground_cluster child = GROUND_A; child < GROUND_CLUSTERS; child++) {
         json_t *list = NULL, *pod;
         size_t i;
 
@@ -140,8 +140,8 @@ static int total(const struct table *table, int column, bool ready) {
     int sum = 0;
 
     for (int row = 0; row < table->zone_count; row++)
-        for (int i = GROUND_A; i < GROUND_CLUSTERS; i++)
-            if (column < 0 || column == i)
+        for (enum ground_cluster i = GROUND_A; i < GROUND_CLUSTERS; i++)
+            if (column < 0 || column == (int)i)
                 sum += ready ? table->ready[row][i] : table->assigned[row][i];
     return sum;
 }
@@ -150,8 +150,8 @@ static int zone_total(const struct table *table, const char *zone, int column) {
     int sum = 0;
 
     for (int row = 0; row < table->zone_count; row++)
-        for (int i = GROUND_A; i < GROUND_CLUSTERS; i++)
-            if (strcmp(table->zones[row], zone) == 0 && (column < 0 || column == i))
+        for (enum ground_cluster i = GROUND_A; i < GROUND_CLUSTERS; i++)
+            if (strcmp(table->zones[row], zone) == 0 && (column < 0 || column == (int)i))
                 sum += table->assigned[row][i];
     return sum;
 }
@@ -163,7 +163,7 @@ static void table_print(const struct table *table) {
         int sum = 0, ready = 0;
 
         printf("  %-8s", table->zones[row]);
-        for (int i = GROUND_A; i < GROUND_CLUSTERS; i++) {
+        for (enum ground_cluster i = GROUND_A; i < GROUND_CLUSTERS; i++) {
             sum += table->assigned[row][i];
             ready += table->ready[row][i];
             if (table->assigned[row][i])
@@ -180,7 +180,7 @@ static void table_print(const struct table *table) {
 
 static bool settled(const struct table *table, int replicas) {
     for (int row = 0; row < table->zone_count; row++)
-        for (int i = GROUND_A; i < GROUND_CLUSTERS; i++)
+        for (enum ground_cluster i = GROUND_A; i < GROUND_CLUSTERS; i++)
             if (table->assigned[row][i] != table->ready[row][i])
                 return false;
     return total(table, -1, false) == replicas;
