@@ -164,6 +164,11 @@ static int read_crd(const json_t *object, struct crd *ret_crd, struct err *err) 
                        crd.plural ? crd.plural : "");
     if (!crd.kind)
         return err_set(err, ERR_INVALID, "spec.names.kind: Required value");
+    if (json_is_true(json_object_get(spec, "preserveUnknownFields")))
+        return err_set(err, ERR_INVALID,
+                       "spec.preserveUnknownFields: Invalid value: true: cannot set to true, set "
+                       "x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema "
+                       "instead");
     wanted = str_printf("%s.%s", crd.plural, crd.group);
     if (!crd.name || strcmp(crd.name, wanted) != 0)
         return err_set(err, ERR_INVALID,
@@ -246,6 +251,10 @@ static int check_keys(const json_t *openapi, struct err *err) {
 static int read_schema(const json_t *version, struct kind *kind, struct err *err) {
     const json_t *openapi = json_object_get(json_object_get(version, "schema"), "openAPIV3Schema");
     const char *type = text_of(openapi, "type");
+    const json_t *metadata;
+    json_t *properties;
+    const char *name;
+    const json_t *value;
     json_auto_t *whole = NULL;
     int r;
 
@@ -258,6 +267,15 @@ static int read_schema(const json_t *version, struct kind *kind, struct err *err
                        "schema.openAPIV3Schema.type: Invalid value: \"%s\": must "
                        "be object at the root",
                        type ? type : "");
+    metadata = json_object_get(json_object_get(openapi, "properties"), "metadata");
+    properties = json_object_get(metadata, "properties");
+    json_object_foreach(properties, name, value) {
+        if (strcmp(name, "name") != 0 && strcmp(name, "generateName") != 0)
+            return err_set(err, ERR_INVALID,
+                           "schema.openAPIV3Schema.properties[metadata]: Forbidden: must not "
+                           "specify anything other than name and generateName, but metadata is "
+                           "implicitly specified");
+    }
     whole = whole_schema_new(openapi);
     r = schema_new(whole, &kind->schema, err);
     return r < 0 ? r : check_keys(openapi, err);

@@ -223,7 +223,7 @@ void schema_cause_add(struct schema_causes *causes, const char *reason, const ch
 }
 
 static int refuse(const struct compile *at, struct err *err, const char *words) {
-    return err_set(err, ERR_INVALID, "%.120s: %s", at->path, words);
+    return err_set(err, ERR_INVALID, "%.120s.%s", at->path, words);
 }
 
 /* Compiles what stands one step below; the path is as before afterwards. */
@@ -244,9 +244,6 @@ static int read_type(const struct compile *at, struct schema *schema, struct err
     const json_t *type = json_object_get(schema->openapi, "type");
 
     if (json_is_true(json_object_get(schema->openapi, "x-kubernetes-int-or-string"))) {
-        if (type)
-            return refuse(at, err,
-                          "type: Forbidden: must be empty with x-kubernetes-int-or-string");
         schema->type = SCHEMA_INT_OR_STRING;
         return 0;
     }
@@ -315,8 +312,10 @@ static int read_values(const struct compile *at, struct schema *schema, struct e
     if ((schema->required && !json_is_array(schema->required)) ||
         (schema->values && !json_is_array(schema->values)))
         return refuse(at, err, "required, enum: must be a list");
-    if (at->in_choice && (schema->preset || schema->nullable))
-        return refuse(at, err, "default, nullable: Forbidden: must be undefined to be structural");
+    if (at->in_choice &&
+        (schema->preset || schema->nullable || json_object_get(schema->openapi, "description")))
+        return refuse(at, err,
+                      "description, default, nullable: Forbidden: must be empty to be structural");
     if (format) {
         schema->format = schema_format_named(format);
         schema->format_name = format;
@@ -394,7 +393,10 @@ static int read_items(struct compile *at, struct schema *schema, struct err *err
     if (json_is_true(more))
         schema->allows_any = true;
     if (json_is_object(more) && schema->field_count)
-        return refuse(at, err, "additionalProperties: Forbidden: excludes properties");
+        return refuse(
+            at, err,
+            "additionalProperties: Forbidden: additionalProperties and properties are mutual "
+            "exclusive");
     if (schema->type == SCHEMA_ARRAY && !items && !at->in_choice)
         return refuse(at, err, "items: Required value: must be specified");
     if (items)
@@ -458,6 +460,11 @@ static int read_node(struct compile *at, struct schema *schema, struct err *err)
         (r = read_bounds(at, schema, err)) < 0 || (r = read_fields(at, schema, err)) < 0 ||
         (r = read_items(at, schema, err)) < 0 || (r = read_list_kind(at, schema, err)) < 0)
         return r;
+    if (schema->is_embedded && !schema->keeps_unknown && schema->field_count == 0)
+        return refuse(at, err,
+                      "properties: Required value: must not be empty if "
+                      "x-kubernetes-embedded-resource is true without "
+                      "x-kubernetes-preserve-unknown-fields");
     return read_choices(at, schema, err);
 }
 
@@ -469,6 +476,9 @@ static int check_preset(const struct compile *at, const struct schema *schema, s
     if (!preset)
         return 0;
     causes = str_alloc(1, sizeof(*causes));
+    schema_prune(schema, preset, causes);
+    if (causes->count)
+        return refuse(at, err, "default: Invalid value: must not have unknown fields");
     schema_default(schema, preset);
     if (schema_validate(schema, preset, causes) == 0)
         return 0;
@@ -482,9 +492,9 @@ static int compile_node(struct compile *at, const json_t *openapi, struct schema
     int r;
 
     if (!json_is_object(openapi))
-        return refuse(at, err, "must be a schema");
+        return err_set(err, ERR_INVALID, "%.120s: must be a schema", at->path);
     if (at->depth >= DEPTH_MAX || at->node_count >= NODES_MAX)
-        return refuse(at, err, "too deep or too large a schema");
+        return err_set(err, ERR_INVALID, "%.120s: too deep or too large a schema", at->path);
     at->depth++;
     at->node_count++;
     schema = str_alloc(1, sizeof(*schema));

@@ -495,11 +495,15 @@ static void a_wrong_crd_is_refused_and_the_old_one_stays(void **state) {
         {"'name':'v1'", "'name':'V 1'", "spec.versions[0].name"},
         {"'type':'object','properties'", "'type':'array','properties'",
          "must be object at the root"},
-        {"'spec':{'type':'object'}", "'spec':{}", "properties[spec]: type: Required value"},
+        {"'spec':{'type':'object'}", "'spec':{}", "properties[spec].type: Required value"},
         {"'spec':{'type':'object'}",
          "'l':{'type':'array','x-kubernetes-list-type':'map','x-kubernetes-list-map-keys':['k'],"
          "'items':{'type':'object','properties':{'k':{'type':'string'}}}}",
          "properties[k].default: Required value: this property is in x-kubernetes-list-map-keys"},
+        {"'spec':{'type':'object'}",
+         "'metadata':{'type':'object','properties':{'labels':{'type':'object'}}}",
+         "must not specify anything other than name and generateName"},
+        {"'scope'", "'preserveUnknownFields':true,'scope'", "spec.preserveUnknownFields"},
         {"'openAPIV3Schema'", "'other'", "schemas are required"},
         {"'schema'",
          "'additionalPrinterColumns':[{'name':'A','type':'string','jsonPath':'x'}],"

@@ -377,7 +377,7 @@ static void what_is_not_structural_is_refused(void **state) {
         const char *words;
     } bad[] = {
         {"[]", "must be a schema"},
-        {SPEC("\"a\":{}"), "openAPIV3Schema.properties[spec].properties[a]: type: Required value"},
+        {SPEC("\"a\":{}"), "openAPIV3Schema.properties[spec].properties[a].type: Required value"},
         {SPEC("\"a\":{\"type\":\"text\"}"), "Unsupported value"},
         {SPEC("\"a\":{\"type\":\"array\"}"), "items: Required value"},
         {SPEC("\"a\":{\"$ref\":\"x\",\"type\":\"string\"}"), "$ref is not supported"},
@@ -390,7 +390,7 @@ static void what_is_not_structural_is_refused(void **state) {
         {SPEC("\"a\":{\"type\":\"integer\",\"multipleOf\":0}"), "must be a number"},
         {SPEC("\"a\":{\"type\":\"object\",\"properties\":{\"b\":{\"type\":\"string\"}},"
               "\"additionalProperties\":{\"type\":\"string\"}}"),
-         "excludes properties"},
+         "mutual exclusive"},
         {SPEC("\"a\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
               "\"x-kubernetes-list-type\":\"map\"}"),
          "x-kubernetes-list-map-keys"},
@@ -402,6 +402,10 @@ static void what_is_not_structural_is_refused(void **state) {
         {SPEC("\"a\":{\"type\":\"string\",\"x-kubernetes-list-type\":\"set\"}"), "type array"},
         {SPEC("\"a\":{\"type\":\"string\",\"anyOf\":[{\"default\":\"x\"}]}"), "structural"},
         {SPEC("\"a\":{\"type\":\"string\",\"enum\":\"x\"}"), "must be a list"},
+        {SPEC("\"a\":{\"type\":\"object\",\"default\":{\"q\":1}}"), "must not have unknown fields"},
+        {SPEC("\"a\":{\"type\":\"string\",\"anyOf\":[{\"description\":\"x\"}]}"), "structural"},
+        {SPEC("\"a\":{\"type\":\"object\",\"x-kubernetes-embedded-resource\":true}"),
+         "must not be empty if"},
         {SPEC("\"a\":{\"type\":\"integer\",\"default\":\"x\"}"), "properties[a].default: Invalid"},
         {SPEC("\"a\":{\"type\":\"object\",\"default\":{},\"required\":[\"b\"]}"),
          "properties[a].default.b: Required value"},
