@@ -138,6 +138,103 @@ static void a_failed_zone_is_left_after_a_while(void **state) {
     assert_int_equal(fleet_counts(fleet).nodes_ready, 3);
 }
 
+static int set_int(const char *key) {
+    json_t *object = fabric_get(&fabric, 0, "apps/v1/statefulsets", "retail", "db");
+    const int value =
+        (int)json_integer_value(json_object_get(json_object_get(object, "status"), key));
+
+    json_decref(object);
+    return value;
+}
+
+static void apply_set(int replicas, const char *image) {
+    char text[1024];
+
+    snprintf(text, sizeof text,
+             "{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\",\"metadata\":{"
+             "\"namespace\":\"retail\",\"name\":\"db\"},\"spec\":{\"replicas\":%d,"
+             "\"serviceName\":\"db\",\"ordinals\":{\"start\":4},"
+             "\"selector\":{\"matchLabels\":{\"app\":\"db\"}},\"volumeClaimTemplates\":[{"
+             "\"metadata\":{\"name\":\"data\"},\"spec\":{}}],"
+             "\"template\":{\"metadata\":{\"labels\":{\"app\":\"db\"}},\"spec\":{"
+             "\"containers\":[{\"name\":\"main\",\"image\":\"%s\"}]}}}}",
+             replicas, image);
+    json_t *object = fabric_get(&fabric, 0, "apps/v1/statefulsets", "retail", "db");
+
+    if (object) {
+        fabric_patch(&fabric, 0, "apps/v1/statefulsets", "retail", "db", text);
+    } else {
+        const struct kube_call call = {.verb = KUBE_CREATE,
+                                       .target = {.group = "apps",
+                                                  .version = "v1",
+                                                  .resource = "statefulsets",
+                                                  .ns = "retail"},
+                                       .body = text,
+                                       .body_bytes = strlen(text)};
+        int status;
+
+        object = fabric_call(&fabric, 0, &call, &status);
+        assert_int_equal(status, 201);
+    }
+    json_decref(object);
+}
+
+static bool has_pod(const char *kind, const char *name) {
+    json_t *object = fabric_get(&fabric, 0, kind, "retail", name);
+    const bool found = object != NULL;
+
+    json_decref(object);
+    return found;
+}
+
+static void a_stateful_set_goes_by_its_ordinals(void **state) {
+    (void)state;
+    apply_set(3, "registry.example/db:1");
+    fabric_run(&fabric, 900);
+    assert_int_equal(fleet_counts(fabric.children[0].fleet).pods, 1);
+    fabric_run(&fabric, MINUTE);
+    assert_int_equal(set_int("readyReplicas"), 3);
+    assert_true(has_pod("v1/pods", "db-4") && has_pod("v1/pods", "db-6"));
+    assert_false(has_pod("v1/pods", "db-7") || has_pod("v1/pods", "db-0"));
+    assert_true(has_pod("v1/persistentvolumeclaims", "data-db-6"));
+    apply_set(3, "registry.example/db:2");
+    for (int i = 0; i < 600; i++) {
+        fabric_run(&fabric, 50);
+        assert_in_range(fleet_counts(fabric.children[0].fleet).pods_ready, 2, 3);
+    }
+    assert_int_equal(set_int("updatedReplicas"), 3);
+    assert_int_equal(set_int("currentReplicas"), 3);
+    apply_set(1, "registry.example/db:2");
+    fabric_run(&fabric, MINUTE);
+    assert_int_equal(fleet_counts(fabric.children[0].fleet).pods, 1);
+    assert_true(has_pod("v1/pods", "db-4"));
+    assert_true(has_pod("v1/persistentvolumeclaims", "data-db-6"));
+}
+
+static void broken_pods_never_become_ready(void **state) {
+    (void)state;
+    fleet_pods_broken(fabric.children[0].fleet, true);
+    apply(3, "registry.example/app:1");
+    fabric_run(&fabric, 5 * MINUTE);
+    assert_int_equal(fleet_counts(fabric.children[0].fleet).pods_bound, 3);
+    assert_int_equal(fleet_counts(fabric.children[0].fleet).pods_ready, 0);
+    assert_int_equal(status_of("unavailableReplicas"), 3);
+}
+
+static void pods_beyond_the_room_wait_for_a_node(void **state) {
+    (void)state;
+    apply(32, "registry.example/app:1");
+    fabric_run(&fabric, MINUTE);
+    assert_int_equal(fleet_counts(fabric.children[0].fleet).pods_bound, 30);
+    fabric_node(&fabric, 0, "a6", "gz-5", 4);
+    until_ready(32);
+    assert_int_equal(pods_on("a6"), 2);
+    fleet_node_remove(fabric.children[0].fleet, "a6");
+    fabric_run(&fabric, 5000);
+    assert_int_equal(fleet_counts(fabric.children[0].fleet).nodes, 3);
+    assert_int_equal(pods_on("a6"), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_child, close_all)
@@ -145,6 +242,9 @@ int main(void) {
         TEST(replicas_go_up_and_down),
         TEST(an_update_keeps_enough_pods_available),
         TEST(a_failed_zone_is_left_after_a_while),
+        TEST(a_stateful_set_goes_by_its_ordinals),
+        TEST(broken_pods_never_become_ready),
+        TEST(pods_beyond_the_room_wait_for_a_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
