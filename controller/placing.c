@@ -24,6 +24,7 @@ struct gathering {
     int32_t wanted;
     int32_t kept;  /* present replicas in cells that still count */
     bool adopting; /* no Placement to go by */
+    bool in_place; /* replicas must not move: only zones that hold some are wanted */
 };
 
 bool placing_eligible(struct world *world, const struct app *app, const struct child *child) {
@@ -242,9 +243,9 @@ static bool change_of(const struct gathering *g, enum topology_change *ret_chang
     if (g->adopting)
         *ret_change = g->kept ? TOPOLOGY_REPLICAS : TOPOLOGY_POLICY;
     else if (rebalance && !same(rebalance, decision->rebalanced))
-        *ret_change = movable(g->app) ? TOPOLOGY_REBALANCE : TOPOLOGY_REPLICAS;
+        *ret_change = TOPOLOGY_REBALANCE;
     else if (!tail || strncmp(stored, g->out->input_hash, policy_len) != 0)
-        *ret_change = movable(g->app) ? TOPOLOGY_POLICY : TOPOLOGY_REPLICAS;
+        *ret_change = TOPOLOGY_POLICY;
     else if (strcmp(stored, g->out->input_hash) != 0)
         *ret_change = TOPOLOGY_REPLICAS;
     else
@@ -279,6 +280,13 @@ static int32_t index_of(char *const *sorted, int32_t count, const char *name) {
     return at ? (int32_t)(at - sorted) : -1;
 }
 
+static bool zone_is_empty(const struct gathering *g, const char *zone) {
+    for (int32_t i = 0; i < g->out->cell_count; i++)
+        if (g->present[i] > 0 && strcmp(g->out->cells[i].zone, zone) == 0)
+            return false;
+    return true;
+}
+
 /* Hands the gathered facts to the scheduler and its answer to the result. */
 static int decide(struct gathering *g, enum topology_change change, struct err *err) {
     struct placing *out = g->out;
@@ -310,7 +318,8 @@ static int decide(struct gathering *g, enum topology_change change, struct err *
 
     for (int32_t i = 0; i < zone_count; i++)
         zones[i] = (struct topology_zone){
-            .named = listed(spec->zones, spec->zone_count, names[i]),
+            .named = listed(spec->zones, spec->zone_count, names[i]) &&
+                     !(g->in_place && zone_is_empty(g, names[i])),
             .avoided = listed(spec->avoid_zones, spec->avoid_zone_count, names[i]) ||
                        listed(kept->avoid_zones, kept->avoid_zone_count, names[i]),
             .tie = topology_tie(spec->uid, names[i]),
@@ -411,6 +420,28 @@ static void keep(struct gathering *g) {
     }
 }
 
+/* Replicas with volumes leave no zone for the sake of another: only zones that hold some are
+ * wanted. */
+static void stay_in_place(struct gathering *g) {
+    int32_t zones = 0;
+
+    for (int32_t i = 0; i < g->out->cell_count; i++) {
+        bool seen = g->present[i] == 0;
+
+        for (int32_t k = 0; k < i && !seen; k++)
+            seen = g->present[k] > 0 && strcmp(g->out->cells[i].zone, g->out->cells[k].zone) == 0;
+        zones += !seen;
+    }
+    if (zones > 0 && zones < g->policy.min_zones)
+        g->policy.min_zones = zones;
+    g->in_place = true;
+}
+
+/* Of a result that moves nothing: whether the Placement still has to say what it answers. */
+static enum placing_outcome outcome_of(const struct gathering *g) {
+    return unchanged(g) ? PLACING_KEPT : PLACING_DECIDED;
+}
+
 /* Whether some child that could take replicas is new and has not come yet. */
 static bool children_joining(const struct gathering *g) {
     for (int i = 0; i < world_child_count(g->world); i++) {
@@ -450,6 +481,16 @@ static int placing_make(struct gathering *g, struct err *err) {
         g->out->waits_for = "a child cluster that is being connected";
         return 0;
     }
+    if (!movable(g->app) && g->kept > 0) {
+        if (g->kept == g->wanted) {
+            keep(g);
+            g->out->outcome = g->adopting ? PLACING_DECIDED : outcome_of(g);
+            slots_give(g);
+            return 0;
+        }
+        change = g->kept < g->wanted ? TOPOLOGY_SHORTFALL : TOPOLOGY_REPLICAS;
+        stay_in_place(g);
+    }
     g->out->change = change;
     gather_inventory(g);
     const int r = decide(g, change, err);
@@ -460,8 +501,7 @@ static int placing_make(struct gathering *g, struct err *err) {
         return 0;
     g->out->rebalanced = g->app->rebalance;
     slots_give(g);
-    if (unchanged(g))
-        g->out->outcome = PLACING_KEPT;
+    g->out->outcome = outcome_of(g);
     return 0;
 }
 

@@ -36,9 +36,9 @@ static struct http_handler door(struct fabric_cluster *cluster) {
 
 static void cluster_open(struct fabric *fabric, struct fabric_cluster *cluster, const char *name) {
     const struct apiserver_options options = {
-        .clock = &fabric->clock, .rng = {.state = random_next(&fabric->rng)}, .name = name};
+        .clock = &cluster->clock, .rng = {.state = random_next(&fabric->rng)}, .name = name};
 
-    *cluster = (struct fabric_cluster){.clock = &fabric->clock};
+    *cluster = (struct fabric_cluster){.clock = fabric->clock};
     snprintf(cluster->name, sizeof cluster->name, "%s", name);
     cluster->server = apiserver_new(&options);
     cluster->inner = apiserver_handler(cluster->server);
@@ -129,13 +129,21 @@ int fabric_child(struct fabric *fabric, const char *name) {
              name, encoded.data);
     fabric_apply(fabric, FABRIC_HUB, text);
     snprintf(text, sizeof text,
-             "{apiVersion: bulkhead.dev/v1alpha1, kind: ChildCluster, metadata: {name: %s}, "
-             "spec: {kubeconfigSecret: {name: %s}, region: gz, allowedNamespaces: [retail, ops]}}",
-             name, name);
-    fabric_apply(fabric, FABRIC_HUB, text);
+             "{kubeconfigSecret: {name: %s}, region: gz, allowedNamespaces: [retail, ops]}", name);
+    fabric_declare_child(fabric, name, text);
     str_done(&secret);
     str_done(&encoded);
     return index;
+}
+
+void fabric_declare_child(struct fabric *fabric, const char *name, const char *spec) {
+    char text[2048];
+
+    snprintf(text, sizeof text,
+             "{apiVersion: bulkhead.dev/v1alpha1, kind: ChildCluster, metadata: {name: %s}, "
+             "spec: %s}",
+             name, spec);
+    fabric_apply(fabric, FABRIC_HUB, text);
 }
 
 void fabric_node(struct fabric *fabric, int child, const char *name, const char *zone, int pods) {
@@ -183,6 +191,8 @@ void fabric_start(struct fabric *fabric) {
         .clock = &fabric->clock,
         .rng = {.state = random_next(&fabric->rng)},
         .ns = "bulkhead-system",
+        .observe = fabric->observe,
+        .identity = fabric->identity,
         .hub = fabric->hub_transport,
         .connect = connect_child,
         .log = keep_line,
@@ -203,10 +213,19 @@ static int64_t sooner(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
+static void clocks_follow(struct fabric *fabric) {
+    fabric->hub.clock = fabric->clock;
+    for (int i = 0; i < fabric->child_count; i++) {
+        fabric->children[i].clock = fabric->clock;
+        fabric->children[i].clock.wall_ms += fabric->children[i].skew_ms;
+    }
+}
+
 int fabric_step(struct fabric *fabric, int64_t until_ms) {
     const int64_t now_ms = clock_mono_ms(&fabric->clock);
     int64_t due_ms;
 
+    clocks_follow(fabric);
     if (loopback_step(fabric->net, now_ms))
         return 1;
     due_ms = apiserver_tick(fabric->hub.server, now_ms);

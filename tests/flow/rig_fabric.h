@@ -28,7 +28,8 @@ struct fabric_cluster {
     struct loopback_faults faults; /* of the controller's way to it */
     struct transport *fleet_transport;
     struct fleet *fleet; /* NULL for the hub */
-    const struct clock *clock;
+    struct clock clock;  /* its own: as the fabric's, but for skew_ms of wall time */
+    int64_t skew_ms;     /* set before fabric_run() */
 };
 
 struct fabric {
@@ -40,6 +41,8 @@ struct fabric {
     int child_count;
     struct transport *hub_transport; /* the controller's */
     struct manager *manager;         /* NULL while it is down */
+    bool observe;                    /* the controller's mode at its next start */
+    const char *identity;            /* it takes part in an election; NULL: none */
     bool verbose;                    /* print what the controller says */
     char last_line[768];
 };
@@ -55,6 +58,10 @@ int fabric_child(struct fabric *fabric, const char *name);
 
 /* Adds a node to a child: room for pods pods of 1000 milli-CPU each. */
 void fabric_node(struct fabric *fabric, int child, const char *name, const char *zone, int pods);
+
+/* Adds a ChildCluster of this name with more lines of YAML under spec ("{...}" merged in); no
+ * cluster stands behind it. */
+void fabric_declare_child(struct fabric *fabric, const char *name, const char *spec);
 
 /* Starts the controller, or ends it where it stands. */
 void fabric_start(struct fabric *fabric);

@@ -19,12 +19,12 @@ struct row {
 
 /* clang-format off */
 static const struct row rows[] = {
-    {"nothing asked", "null", "null", {NULL}, true, true},
-    {"label is there", "{\"zone\":\"z1\"}", "null", {NULL}, true, true},
-    {"label has another value", "{\"zone\":\"z2\"}", "null", {NULL}, false, true},
-    {"empty value is a value", "{\"disk\":\"\"}", "null", {NULL}, true, true},
-    {"label is not there", "{\"gpu\":\"\"}", "null", {NULL}, false, true},
-    {"one of two labels", "{\"zone\":\"z1\",\"gpu\":\"a\"}", "null", {NULL}, false, true},
+    {"nothing asked", "null", "null", {0}, true, true},
+    {"label is there", "{\"zone\":\"z1\"}", "null", {0}, true, true},
+    {"label has another value", "{\"zone\":\"z2\"}", "null", {0}, false, true},
+    {"empty value is a value", "{\"disk\":\"\"}", "null", {0}, true, true},
+    {"label is not there", "{\"gpu\":\"\"}", "null", {0}, false, true},
+    {"one of two labels", "{\"zone\":\"z1\",\"gpu\":\"a\"}", "null", {0}, false, true},
     {"taint", "null", "null", {"k", "v", ROOM_NO_SCHEDULE}, false, true},
     {"taint that also ends pods", "null", "null", {"k", "v", ROOM_NO_EXECUTE}, false, false},
     {"a mere preference", "null", "null", {"k", "v", ROOM_PREFER_NO_SCHEDULE}, true, true},
