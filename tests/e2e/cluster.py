@@ -28,7 +28,7 @@ CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / "
 BIN = CACHE / "bin"
 READY_SECONDS = 120
 CALL_SECONDS = 60
-LOG_TAIL_LINES = 15
+LOG_TAIL_LINES = 6
 
 
 class Failure(Exception):
@@ -82,9 +82,9 @@ class Process:
         self.child.kill()
         self.child.wait()
 
-    def tail(self):
+    def tail(self, count=LOG_TAIL_LINES):
         lines = self.log.read_text(errors="replace").splitlines()
-        return "\n".join(f"    {line[:300]}" for line in lines[-LOG_TAIL_LINES:])
+        return "\n".join(f"    {line[:300]}" for line in lines[-count:])
 
 
 class Certificates:
