@@ -12,6 +12,8 @@
 
 #define NAME_MAX_LEN 253
 #define LABEL_MAX_LEN 63
+#define REFUSAL_MAX_BYTES 4000
+#define WARNING_MAX_BYTES 1000 /* of a header line */
 #define GENERATE_TRIES 8
 #define SERVICE_ADDRESSES 65536
 #define NODE_PORT_FIRST 30000
@@ -242,7 +244,8 @@ static int unknown_fields(struct call *call, json_t *object) {
         return 0;
     const bool strict = strcmp(mode, "Strict") == 0;
 
-    str_init(&text, 8192);
+    str_init(&text,
+             strict ? REFUSAL_MAX_BYTES : WARNING_MAX_BYTES); /* what is beyond is left out */
     for (int i = 0; i < unknown.count && i < SCHEMA_CAUSES_MAX; i++)
         str_addf(&text, NULL, "%sunknown field \"%s\"", i > 0 ? ", " : "", unknown.at[i].field);
     if (strict)

@@ -98,8 +98,9 @@ int read_watch(struct call *call) {
     if (*route->name != '\0') {
         auto_free char *field = str_printf("metadata.name=%s", route->name);
 
-        r = selector_fields(field, call->kind->group, call->kind->resource, &request.fields, NULL);
-        if (r == 0 && selector_labels(route->label_selector, &request.labels, &err) < 0)
+        if (selector_fields(field, call->kind->group, call->kind->resource, &request.fields, &err) <
+                0 ||
+            selector_labels(route->label_selector, &request.labels, &err) < 0)
             r = refuse(&call->refusal, 400, "BadRequest", "%s", err.msg);
     } else {
         r = read_selectors(call, &request.labels, &request.fields);

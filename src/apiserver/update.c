@@ -11,6 +11,7 @@ enum patch_type { PATCH_JSON, PATCH_MERGE, PATCH_STRATEGIC, PATCH_APPLY };
 
 static int patch_type_of(struct call *call, enum patch_type *ret_type);
 static int read_patch(struct call *call, enum patch_type type, json_t **ret_patch);
+static void reset_fields(const struct call *call, json_t *patch);
 static int apply(struct call *call, const json_t *live, json_t *patch, const struct schema *schema,
                  json_t **ret_object);
 static int bind_to(struct call *call, struct object *pod, const char *node);
@@ -142,6 +143,27 @@ static int read_patch(struct call *call, enum patch_type type, json_t **ret_patc
     return 0;
 }
 
+/* What this path does not write is not applied, and thus neither owned nor in conflict: the status,
+ * or all but the status. */
+static void reset_fields(const struct call *call, json_t *patch) {
+    json_t *metadata = json_object_get(patch, "metadata");
+    json_t *status = json_object_get(patch, "status");
+
+    if (strcmp(call->route.subresource, "status") != 0) {
+        if (call->kind->has_status)
+            json_object_del(patch, "status");
+        return;
+    }
+    json_auto_t *kept = json_pack(
+        "{s:O, s:O, s:{s:O}}", "apiVersion", json_object_get(patch, "apiVersion"), "kind",
+        json_object_get(patch, "kind"), "metadata", "name", json_object_get(metadata, "name"));
+
+    if (status)
+        json_object_set(kept, "status", status);
+    json_object_clear(patch);
+    json_object_update(patch, kept);
+}
+
 static int apply(struct call *call, const json_t *live, json_t *patch, const struct schema *schema,
                  json_t **ret_object) {
     const char *manager = call->route.field_manager;
@@ -166,6 +188,7 @@ static int apply(struct call *call, const json_t *live, json_t *patch, const str
         return refuse(&call->refusal, 400, "BadRequest",
                       "the name of the object (%s) does not match the name on the URL (%s)", name,
                       call->route.name);
+    reset_fields(call, patch);
     server_time(call->server, time);
     const int r = patch_apply(live, patch, schema, manager, call->route.subresource,
                               call->route.force, time, ret_object, &conflicts, &err);

@@ -174,6 +174,7 @@ static void refusals_are_worded_as_kubectl_knows_them(void **state) {
         {"PATCH", MAPS "/one?fieldManager=%ff", MERGE, "{}", 422, "Invalid", NULL},
         {"PATCH", MAPS "/one", MERGE, "[]", 400, "BadRequest", NULL},
         {"GET", MAPS "/%ff", NULL, NULL, 404, "NotFound", NULL},
+        {"GET", MAPS "/a,b?watch=1", NULL, NULL, 400, "BadRequest", NULL},
         {"DELETE", "/api/v1/namespaces", NULL, NULL, 405, "MethodNotAllowed", NULL},
         {"GET", MAPS "?labelSelector=%3D", NULL, NULL, 400, "BadRequest", NULL},
         {"GET", MAPS "?resourceVersion=99999", NULL, NULL, 504, "Timeout", NULL},
@@ -574,6 +575,64 @@ static void custom_resources_are_defaulted_pruned_and_checked(void **state) {
     assert_int_equal(ask(rig, "GET", WIDGETS "/w", NULL, NULL), 404);
 }
 
+static void a_crd_waits_for_its_objects(void **state) {
+    struct rig *rig = *state;
+
+    make_crd(rig);
+    assert_int_equal(
+        ask(rig, "POST", WIDGETS, JSON, "{'metadata':{'name':'w','finalizers':['x/y']},'spec':{}}"),
+        201);
+    assert_int_equal(ask(rig, "POST", WIDGETS, JSON, "{'metadata':{'name':'v'},'spec':{}}"), 201);
+    assert_int_equal(ask(rig, "DELETE", CRDS "/widgets.example.io", NULL, NULL), 200);
+    assert_int_equal(ask(rig, "GET", CRDS "/widgets.example.io", NULL, NULL), 200);
+    assert_string_not_equal(got(rig, "metadata.deletionTimestamp"), "");
+    assert_int_equal(ask(rig, "GET", WIDGETS "/v", NULL, NULL), 404);
+    assert_int_equal(ask(rig, "PATCH", WIDGETS "/w", MERGE, "{'metadata':{'finalizers':null}}"),
+                     200);
+    assert_int_equal(ask(rig, "GET", CRDS "/widgets.example.io", NULL, NULL), 404);
+    assert_int_equal(ask(rig, "GET", WIDGETS, NULL, NULL), 404);
+}
+
+static void status_is_applied_apart(void **state) {
+    struct rig *rig = *state;
+
+    make_crd(rig);
+    assert_int_equal(ask(rig, "POST", WIDGETS, JSON, "{'metadata':{'name':'w'},'spec':{}}"), 201);
+    assert_int_equal(ask(rig, "PATCH", WIDGETS "/w/status?fieldManager=s", APPLY,
+                         "apiVersion: example.io/v1\nkind: Widget\nmetadata: {name: w}\n"
+                         "spec: {size: 9}\nstatus: {ok: true}"),
+                     200);
+    assert_string_equal(got(rig, "status.ok"), "true");
+    assert_string_equal(got(rig, "spec.size"), "3");
+    assert_string_equal(got(rig, "metadata.managedFields.0.manager"), "s");
+    assert_string_equal(got(rig, "metadata.managedFields.0.subresource"), "status");
+    assert_int_equal(ask(rig, "PATCH", WIDGETS "/w/status?fieldManager=t", APPLY,
+                         "{'apiVersion':'example.io/v1','kind':'Widget','status':{'ok':false}}"),
+                     409);
+}
+
+static void pods_are_bound_and_evicted(void **state) {
+    struct rig *rig = *state;
+    const char *const pod = "/api/v1/namespaces/default/pods/p";
+
+    assert_int_equal(ask(rig, "POST", "/api/v1/namespaces/default/pods", JSON,
+                         "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','image':'i'}]"
+                         "}}"),
+                     201);
+    assert_int_equal(ask(rig, "POST", "/api/v1/namespaces/default/pods/p/binding", JSON,
+                         "{'target':{'name':'n1'}}"),
+                     200);
+    assert_int_equal(ask(rig, "POST", "/api/v1/namespaces/default/pods/p/binding", JSON,
+                         "{'target':{'name':'n2'}}"),
+                     409);
+    assert_int_equal(ask(rig, "GET", pod, NULL, NULL), 200);
+    assert_string_equal(got(rig, "spec.nodeName"), "n1");
+    assert_int_equal(ask(rig, "POST", "/api/v1/namespaces/default/pods/p/eviction", JSON,
+                         "{'deleteOptions':{'gracePeriodSeconds':0}}"),
+                     200);
+    assert_int_equal(ask(rig, "GET", pod, NULL, NULL), 404);
+}
+
 static void events_have_two_forms(void **state) {
     struct rig *rig = *state;
 
@@ -629,8 +688,7 @@ static void a_body_beyond_its_limit_is_refused(void **state) {
     free(body);
 }
 
-/* What JSON can say and YAML cannot. */
-static void patches_are_read_as_json(void **state) {
+static void patches_may_say_what_yaml_cannot(void **state) {
     struct rig *rig = *state;
 
     make_map(rig, "one");
@@ -725,10 +783,13 @@ int main(void) {
         TEST(pages_are_of_one_version),
         TEST(apply_creates_merges_and_conflicts),
         TEST(custom_resources_are_defaulted_pruned_and_checked),
+        TEST(a_crd_waits_for_its_objects),
+        TEST(status_is_applied_apart),
+        TEST(pods_are_bound_and_evicted),
         TEST(events_have_two_forms),
         TEST(services_get_an_address),
         TEST(a_body_beyond_its_limit_is_refused),
-        TEST(patches_are_read_as_json),
+        TEST(patches_may_say_what_yaml_cannot),
         TEST(a_node_registers_with_its_status),
         TEST(tables_and_metadata_are_negotiated),
         TEST(documents),
