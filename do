@@ -19,6 +19,8 @@ usage: ./do VERB [options]
   sanitize         the suite under gcc ASan+UBSan
   clang            the suite built by clang
   fuzz [SECONDS]   every fuzzer for SECONDS (default 30) over its kept corpus
+  e2e              the kinds and the controller on real API servers, schedulers and kubectl; needs Go 1.26, and
+                   says SKIPPED without it (the first build of Kubernetes takes about 5 minutes)
   bench            print the figures and write docs/performance.md
   install [PREFIX] build, then copy the programs to PREFIX/bin (default /usr/local)
   clean            remove build/
@@ -122,6 +124,13 @@ fuzz)
         # shellcheck disable=SC2086
         "$fuzzer" -max_total_time="${1:-30}" -print_final_stats=0 -verbosity=0 "build/corpus/$name" $kept
     done
+    ;;
+e2e)
+    need python3 openssl
+    tests/e2e/build.sh
+    tests/e2e/build.sh --check || exit 0 # it has said SKIPPED
+    build gcc-release
+    exec python3 tests/e2e/run.py
     ;;
 bench)
     build gcc-release

@@ -300,6 +300,7 @@ def a_template_that_no_child_takes_is_named_and_harms_nothing(story):
     expect(story.uids() == uids, "pods were replaced")
     story.patch((CONTAINER + "/ports/0/containerPort", 8080), (CONTAINER + "/image", image))
     story.wait("the refusal is over", lambda: story.condition("WorkloadInvalid")["status"] == "False")
+    story.wait("the template is back in every zone", lambda: story.condition("RolledOut")["reason"] == "Complete")
     story.settle(21)
 
 
