@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define TURN_MAX_MS 1000
@@ -165,6 +166,7 @@ int main(int argc, char **argv) {
     struct err err = {0};
     const struct sigaction action = {.sa_handler = stop};
 
+    prctl(PR_SET_DUMPABLE, 0); /* no core file holds a credential */
     argp_parse(&parser, argc, argv, 0, NULL, &wiring.arguments);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);

@@ -170,7 +170,7 @@ static void a_failed_step_ends_its_lane_only(void **state) {
     assert_int_equal(bed.hub_wire.count, 1);
 }
 
-static void in_flight_is_bounded_by_target(void **state) {
+static void C23_in_flight_is_bounded_by_target(void **state) {
     (void)state;
     for (int i = 0; i < 5; i++) {
         struct plan plan = {0};
@@ -366,7 +366,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_BED(steps_of_a_lane_go_in_order_and_lanes_apart),
         WITH_BED(a_failed_step_ends_its_lane_only),
-        WITH_BED(in_flight_is_bounded_by_target),
+        WITH_BED(C23_in_flight_is_bounded_by_target),
         WITH_BED(C22_a_named_wait_is_waited_and_resent_ten_times),
         WITH_BED(C22_a_500_without_a_wait_is_sent_once),
         WITH_BED(the_same_failed_step_is_held_back_and_a_changed_one_is_not),
