@@ -116,7 +116,7 @@ static void nodes_apply(struct stage *stage, int cluster) {
     char body[1024], name[32];
 
     for (int z = 0; z < STAGE_ZONES; z++) {
-        const struct url_target where = {.version = "v1", .resource = "nodes", .name = name};
+        struct url_target where = {.version = "v1", .resource = "nodes", .name = name};
 
         snprintf(name, sizeof name, "node-%d", z);
         snprintf(
@@ -127,6 +127,10 @@ static void nodes_apply(struct stage *stage, int cluster) {
             "\"pods\":\"1000000\"},\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
             name, z);
         apply(stage, cluster, &where, body);
+        /* A server takes the status by itself; a sink has taken all. */
+        where.subresource = "status";
+        if (stage->embedded)
+            apply(stage, cluster, &where, body);
     }
 }
 
