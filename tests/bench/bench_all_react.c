@@ -63,6 +63,10 @@ int main(void) {
     }
     stage_close(&stage);
     qsort(times, CHANGES, sizeof *times, by_size);
+    printf(
+        "# react: one of %d apps is changed; the controller's own time from the watch's bytes to "
+        "the first write to a child\n",
+        APPS);
     printf("figure react_p50_ms %.3f ms\n", times[CHANGES / 2]);
     printf("figure react_p99_ms %.3f ms\n", times[CHANGES * 99 / 100]);
     return 0;

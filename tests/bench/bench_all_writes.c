@@ -215,6 +215,8 @@ static void measure(bool embedded, int apps, const char *name) {
 int main(int argc, char **argv) {
     const int apps = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0;
 
+    printf("# writes_over_raw: apps applied at once until the last answer of a child, over the "
+           "same requests sent by a plain client; a sink answers for next to nothing\n");
     measure(true, apps ? apps : EMBEDDED_APPS, "embedded");
     measure(false, apps ? apps : SINK_APPS, "sink");
     return 0;

@@ -223,7 +223,8 @@ void stage_app(struct stage *stage, int index, int replicas) {
     snprintf(name, sizeof name, "app-%05d", index);
     snprintf(body, sizeof body,
              "{\"apiVersion\":\"bulkhead.dev/v1alpha1\",\"kind\":\"AppDefinition\",\"metadata\":{"
-             "\"name\":\"%s\",\"namespace\":\"retail\"},\"spec\":{\"replicas\":%d,\"workload\":{"
+             "\"name\":\"%s\",\"namespace\":\"retail\"},\"spec\":{\"replicas\":%d,\"topology\":{"
+             "\"minZones\":3,\"maxClusterPercent\":40},\"workload\":{"
              "\"kind\":\"Deployment\",\"service\":{\"ports\":[{\"name\":\"http\",\"port\":80,"
              "\"targetPort\":8080}]},\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":"
              "\"main\",\"image\":\"registry.example/app:%d\",\"resources\":{\"requests\":{"
