@@ -169,7 +169,8 @@ static void list_text(json_t *into, const char *key, char *const *names, int32_t
     char **sorted = str_alloc((size_t)count + 1, sizeof *sorted);
     json_t *list = json_array();
 
-    memcpy(sorted, names, (size_t)count * sizeof *sorted);
+    if (count > 0)
+        memcpy(sorted, names, (size_t)count * sizeof *sorted);
     qsort(sorted, (size_t)count, sizeof *sorted, by_name);
     for (int32_t i = 0; i < count; i++)
         json_array_append_new(list, json_string(sorted[i]));
