@@ -122,7 +122,8 @@ int main(int argc, char **argv) {
     if (arguments.check || arguments.story) {
         const struct story_options telling = {.assets = arguments.ground.assets,
                                               .keep = !arguments.check,
-                                              .kubectl = !arguments.no_kubectl && kubectl_found()};
+                                              .kubectl = !arguments.no_kubectl && kubectl_found(),
+                                              .stopping = &stopping};
 
         broken = story_tell(ground, &telling);
     }

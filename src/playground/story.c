@@ -45,7 +45,14 @@ static void say(struct story *story, const char *fmt, ...) {
     fflush(stdout);
 }
 
+/* Whether the person at the terminal has ended it. */
+static bool is_stopped(const struct story *story) {
+    return *story->options.stopping != 0;
+}
+
 static void promise(struct story *story, bool held, const char *what) {
+    if (is_stopped(story))
+        return; /* what did not have its time is not broken */
     printf("  %s %s\n", held ? "held:  " : "BROKEN:", what);
     fflush(stdout);
     story->broken = story->broken || !held;
@@ -193,7 +200,7 @@ static struct table until_settled(struct story *story, int replicas, int stable_
     struct table table = {0};
     int shown = -1;
 
-    while (clock_mono_ms(NULL) < deadline_ms) {
+    while (clock_mono_ms(NULL) < deadline_ms && !is_stopped(story)) {
         table = look(story);
         const int ready = total(&table, -1, true);
 
@@ -380,7 +387,7 @@ static void tell_end(struct story *story) {
     else
         promise(story, ground_call(story->ground, GROUND_HUB, &call, NULL, NULL) >= 0,
                 "the deletion is taken");
-    while (!gone && clock_mono_ms(NULL) < deadline_ms) {
+    while (!gone && clock_mono_ms(NULL) < deadline_ms && !is_stopped(story)) {
         gone = app_gone(story);
         ground_turn(story->ground, 50);
     }
@@ -396,16 +403,20 @@ int story_tell(struct ground *ground, const struct story_options *options) {
     char *args[] = {"get", "appdefinitions", "-o", "wide", NULL};
     struct story story = {.ground = ground, .options = *options, .begun_ms = clock_mono_ms(NULL)};
 
-    for (size_t i = 0; i < sizeof chapters / sizeof *chapters && !story.broken; i++)
+    for (size_t i = 0;
+         i < sizeof chapters / sizeof *chapters && !story.broken && !is_stopped(&story); i++)
         chapters[i](&story);
-    if (!story.broken && options->kubectl) {
+    if (!story.broken && !is_stopped(&story) && options->kubectl) {
         say(&story, "What its owner sees:");
         promise(&story, kubectl(&story, args) == 0, "kubectl shows a table");
     }
-    if (!story.broken && !options->keep)
+    if (!story.broken && !is_stopped(&story) && !options->keep)
         tell_end(&story);
-    printf("\n%s after %.1f s\n", story.broken ? "a promise was broken" : "every promise held",
+    printf("\n%s after %.1f s\n",
+           story.broken         ? "a promise was broken"
+           : is_stopped(&story) ? "broken off"
+                                : "every promise held",
            (double)(clock_mono_ms(NULL) - story.begun_ms) / 1000);
     fflush(stdout);
-    return story.broken;
+    return story.broken || is_stopped(&story);
 }

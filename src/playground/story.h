@@ -9,14 +9,17 @@
 
 #include "playground/ground.h"
 
+#include <signal.h>
+
 struct story_options {
     const char *assets;
-    bool keep;    /* do not delete the app at the end */
-    bool kubectl; /* use it */
+    bool keep;                             /* do not delete the app at the end */
+    bool kubectl;                          /* use it */
+    const volatile sig_atomic_t *stopping; /* becomes other than 0: the story breaks off there */
 };
 
-/* Tells the story on stdout. Returns 0 when every promise held, 1 with the first broken one told.
- */
+/* Tells the story on stdout. Returns 0 when every promise held, 1 with the first broken one told,
+ * or when it was broken off. */
 int story_tell(struct ground *ground, const struct story_options *options);
 
 #endif
