@@ -249,6 +249,45 @@ static json_t *revisions_new(const struct pass *pass) {
     return list;
 }
 
+/* Whether some zone runs this revision, by what is decided now or by the last Placement. */
+static bool revision_used(const struct pass *pass, const char *name) {
+    const struct decision *decision = pass->decision;
+    char wanted[REVISION_NAME_SIZE];
+
+    appdefinition_revision_name(pass->app->meta.name, pass->app->hash, wanted, sizeof wanted);
+    if (strcmp(name, wanted) == 0)
+        return true;
+    for (int32_t i = 0; i < pass->placing.zone_count; i++)
+        if (strcmp(pass->revisions[i].name, name) == 0)
+            return true;
+    for (int32_t i = 0; i < decision->spec.revision_count; i++)
+        if (strcmp(decision->spec.revisions[i].revision, name) == 0)
+            return true;
+    return false;
+}
+
+static void revision_visit(void *arg, const struct revision *revision) {
+    const struct pass *pass = arg;
+    const struct app *app = pass->app;
+    const struct url_target where = {.group = "apps",
+                                     .version = "v1",
+                                     .resource = "controllerrevisions",
+                                     .ns = app->meta.ns,
+                                     .name = revision->meta.name};
+
+    if (revision->app && strcmp(revision->app, app->meta.name) == 0 &&
+        strcmp(revision->meta.ns, app->meta.ns) == 0 && !revision->meta.deleting &&
+        !revision_used(pass, revision->meta.name))
+        plan_delete(pass->plan, PLAN_HUB, QUEUE_CAPACITY, &where, revision->meta.uid, NULL);
+}
+
+/* Deletes the revisions that no zone runs any more: each change of the template leaves one. */
+static void revisions_prune(struct pass *pass) {
+    if (pass->decision && pass->decision->valid && !pass->revisions_changed &&
+        world_revision_count(pass->world, pass->app->meta.key) > 1)
+        world_each_revision(pass->world, revision_visit, pass);
+}
+
 /* The Placement, when the decision or the zones' templates changed. */
 static void placement_plan(struct pass *pass) {
     const struct app *app = pass->app;
@@ -294,6 +333,7 @@ static void decide(struct pass *pass) {
     rollout_make(pass);
     revision_plan(pass);
     placement_plan(pass);
+    revisions_prune(pass);
 }
 
 int appdefinition_reconcile(struct world *world, const char *key, int64_t now_ms, struct plan *plan,

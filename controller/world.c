@@ -145,6 +145,13 @@ const struct revision *world_revision(struct world *world, const char *key) {
     return hub_object(world, HUB_REVISIONS, key);
 }
 
+int world_revision_count(const struct world *world, const char *key) {
+    const struct revision_count *count;
+
+    HASH_FIND_STR(world->revision_counts, key, count);
+    return count ? count->count : 0;
+}
+
 const struct space *world_space(struct world *world, const char *name) {
     return hub_object(world, HUB_SPACES, name);
 }
@@ -211,6 +218,24 @@ void world_each_app(struct world *world, void (*visit)(void *arg, struct app *ap
     struct app_visit each = {visit, arg};
 
     store_each(informer_store(world->informers[HUB_APPS]), visit_one, &each);
+}
+
+struct revision_visit {
+    void (*visit)(void *arg, const struct revision *revision);
+    void *arg;
+};
+
+static void visit_revision(void *context, const struct store_item *item) {
+    const struct revision_visit *visit = context;
+
+    visit->visit(visit->arg, item->object);
+}
+
+void world_each_revision(struct world *world,
+                         void (*visit)(void *arg, const struct revision *revision), void *arg) {
+    struct revision_visit each = {visit, arg};
+
+    store_each(informer_store(world->informers[HUB_REVISIONS]), visit_revision, &each);
 }
 
 static void wake_app(void *arg, struct app *app) {

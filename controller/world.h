@@ -66,6 +66,7 @@ struct revision {
     struct meta meta;
     char *app; /* NULL: not ours */
     json_t *workload_spec;
+    struct world *world;
 };
 
 /* A Namespace, in the hub or in a child. */
@@ -178,6 +179,15 @@ struct app *world_app(struct world *world, const char *key);
 const struct decision *world_decision(struct world *world, const char *key);
 const struct revision *world_revision(struct world *world, const char *key);
 const struct space *world_space(struct world *world, const char *name);
+
+/* How many ControllerRevisions the app "NS/NAME" has in the hub. */
+int world_revision_count(const struct world *world, const char *key);
+
+/* Calls visit for each ControllerRevision of ours, in no order. */
+void world_each_revision(struct world *world,
+                         void (*visit)(void *arg, const struct revision *revision), void *arg);
+
+/* The ChildCluster of this name; NULL: there is none. */
 struct child *world_child(struct world *world, const char *name);
 
 /* Children by index, 0 .. world_child_count() - 1; NULL for an index that is free. */

@@ -3,6 +3,7 @@
 #include "api/objectname.h"
 #include "base/str.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,9 +116,33 @@ static int decision_read(struct feed *feed, const json_t *root, void **ret_objec
     return 1;
 }
 
+/* Keeps the count of an app's revisions as objects come and go. */
+static void revision_tally(const struct revision *revision, int by) {
+    char key[WORLD_KEY_SIZE];
+    struct revision_count *count;
+
+    if (!revision->app)
+        return;
+    snprintf(key, sizeof key, "%s/%s", revision->meta.ns, revision->app);
+    HASH_FIND_STR(revision->world->revision_counts, key, count);
+    if (!count) {
+        count = str_alloc(1, sizeof *count);
+        count->app = str_dup(key);
+        HASH_ADD_KEYPTR(hh, revision->world->revision_counts, count->app, strlen(count->app),
+                        count);
+    }
+    count->count += by;
+    if (count->count > 0)
+        return;
+    HASH_DEL(revision->world->revision_counts, count);
+    free(count->app);
+    free(count);
+}
+
 static void revision_free(void *object) {
     struct revision *revision = object;
 
+    revision_tally(revision, -1);
     json_decref(revision->workload_spec);
     free(revision->app);
     free(revision);
@@ -136,6 +161,8 @@ static int revision_read(struct feed *feed, const json_t *root, void **ret_objec
     free(marks.rebalance);
     free(marks.rebalanced);
     revision->app = marks.app;
+    revision->world = feed->world;
+    revision_tally(revision, 1);
     revision->workload_spec =
         json_incref(json_object_get(json_object_get(root, "data"), REVISION_KEY));
     *ret_object = revision;
@@ -352,6 +379,8 @@ static void told(void *context, enum store_change change, const struct store_ite
 
         if (revision->app)
             world_wake(feed->world, QUEUE_CAPACITY, "cells", revision->meta.ns, revision->app);
+        if (revision->app && change == STORE_DELETE) /* it may be wanted again by now */
+            world_wake(feed->world, QUEUE_CAPACITY, "app", revision->meta.ns, revision->app);
         break;
     }
     case HUB_SPACES:

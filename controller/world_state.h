@@ -44,6 +44,13 @@ struct refusal {
     UT_hash_handle hh;
 };
 
+/* How many ControllerRevisions an app has. */
+struct revision_count {
+    char *app; /* "NS/NAME" */
+    int count;
+    UT_hash_handle hh;
+};
+
 #define DELETIONS_MAX 4096
 #define DELETIONS_WINDOW_MS 300000
 #define DELETIONS_LEAST 20
@@ -67,6 +74,7 @@ struct world {
     int child_count;
     struct child *child_names;
     struct work_list *works;
+    struct revision_count *revision_counts;
     struct sight *sights;
     struct refusal *refusals;
     int owed_count;                           /* apps whose replicas are owed */

@@ -12,6 +12,7 @@
 #define APPS "bulkhead.dev/v1alpha1/appdefinitions"
 #define PLACEMENTS "bulkhead.dev/v1alpha1/placements"
 #define CHILDREN "bulkhead.dev/v1alpha1/childclusters"
+#define REVISIONS "apps/v1/controllerrevisions"
 #define MINUTE 60000
 
 static struct fabric fabric;
@@ -322,6 +323,7 @@ static void a_template_rolls_zone_by_zone(void **state) {
     second = hash_of(1, "checkout--gz-4");
     assert_string_not_equal(first, old);
     assert_string_equal(second, old);
+    assert_int_equal(count_of(FABRIC_HUB, REVISIONS), 2);
     assert_string_equal(fabric_condition(&fabric, "checkout", "RolledOut"),
                         "False/PauseBetweenZones");
     free(second);
@@ -329,6 +331,8 @@ static void a_template_rolls_zone_by_zone(void **state) {
     second = hash_of(1, "checkout--gz-4");
     assert_string_equal(first, second);
     until_ready("checkout", 12);
+    fabric_run(&fabric, 1000); /* the revision that no zone runs any more goes */
+    assert_int_equal(count_of(FABRIC_HUB, REVISIONS), 1);
     /* A restart in the middle of nothing changes nothing. */
     const uint64_t a = fabric_writes(&fabric, 0), b = fabric_writes(&fabric, 1);
 
