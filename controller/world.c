@@ -9,6 +9,7 @@
 
 #define NAMES_MAX 4000000
 #define SIGHTS_MAX 200000
+#define REFUSALS_MAX 200000
 #define FRESHNESS_CHECK_MS 1000
 #define OWED_WAIT_MS 200 /* new room often comes in many small changes */
 
@@ -319,12 +320,27 @@ enum world_sight world_sight(const struct world *world, int target, const struct
     return sight && now_ms - sight->at_ms <= WORLD_ABSENT_MS ? sight->what : WORLD_UNSEEN;
 }
 
+/* Makes room: what was seen too long ago counts no more. */
+static void sights_expire(struct world *world, int64_t now_ms) {
+    struct sight *sight, *next;
+
+    HASH_ITER(hh, world->sights, sight, next) {
+        if (now_ms - sight->at_ms <= WORLD_ABSENT_MS)
+            continue;
+        HASH_DEL(world->sights, sight);
+        free(sight->path);
+        free(sight);
+    }
+}
+
 static void sight_set(struct world *world, int target, const struct plan_step *step,
                       enum world_sight what) {
     const struct url_target where = step_target(step);
     char *path = path_new(target, &where);
     struct sight *sight;
 
+    if (HASH_COUNT(world->sights) >= SIGHTS_MAX)
+        sights_expire(world, clock_mono_ms(world->options.clock));
     HASH_FIND_STR(world->sights, path, sight);
     if (what == WORLD_UNSEEN || sight) {
         free(path);
@@ -346,6 +362,13 @@ static void sight_set(struct world *world, int target, const struct plan_step *s
     }
     sight->what = what;
     sight->at_ms = clock_mono_ms(world->options.clock);
+}
+
+static void refusal_free(struct world *world, struct refusal *refusal) {
+    HASH_DEL(world->refusals, refusal);
+    free(refusal->key);
+    free(refusal->text);
+    free(refusal);
 }
 
 static struct refusal *refusal_find(const struct world *world, const char *key, int target,
@@ -374,13 +397,9 @@ void world_refusal_set(struct world *world, const char *key, int target, const c
 
     if ((!refusal && !text) || (refusal && text && strcmp(refusal->text, text) == 0))
         return;
-    if (refusal) {
-        HASH_DEL(world->refusals, refusal);
-        free(refusal->key);
-        free(refusal->text);
-        free(refusal);
-    }
-    if (text) {
+    if (refusal)
+        refusal_free(world, refusal);
+    if (text && HASH_COUNT(world->refusals) < REFUSALS_MAX) {
         refusal = str_alloc(1, sizeof *refusal);
         refusal->key = str_dup(name);
         refusal->text = str_dup(text);
@@ -388,6 +407,21 @@ void world_refusal_set(struct world *world, const char *key, int target, const c
     }
     if (world->options.wake)
         wake_status(world, key);
+}
+
+void world_refusals_forget(struct world *world, const char *ns, const char *name) {
+    static const char *const prefixes[] = {"app", "cells"};
+    char key[WORLD_KEY_SIZE], path[WORLD_KEY_SIZE + 16];
+
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        snprintf(key, sizeof key, "%s/%s/%s", prefixes[i], ns, name);
+        for (int target = WORLD_OWN_WORDS; target <= world->child_count; target++) {
+            struct refusal *refusal = refusal_find(world, key, target, path, sizeof path);
+
+            if (refusal)
+                refusal_free(world, refusal);
+        }
+    }
 }
 
 const char *world_refusal(const struct world *world, const char *key, int target) {
@@ -511,6 +545,10 @@ void world_hear(struct world *world, int target, const struct plan_step *step, b
     }
     const struct store_item *item = store_get(informer_store(cache), key);
 
-    if (gone && item)
-        informer_fold_gone(cache, key, item->uid);
+    if (!gone || !item)
+        return;
+    char *uid = str_dup(item->uid); /* the item goes before it is noted who went */
+
+    informer_fold_gone(cache, key, uid);
+    free(uid);
 }

@@ -272,9 +272,10 @@ static void app_told(struct world *world, enum store_change change, struct app *
         app->valid = false;
         app->fault = err;
     }
-    if (change == STORE_DELETE)
+    if (change == STORE_DELETE) {
         world_owe(world, app, false);
-    else if (app->meta.deleting)
+        world_refusals_forget(world, app->meta.ns, app->meta.name);
+    } else if (app->meta.deleting)
         world_deletion_note(world, app->meta.uid);
     if (change == STORE_DELETE || app->meta.deleting || !is_observed(app)) {
         world_wake(world, QUEUE_CAPACITY, "app", app->meta.ns, app->meta.name);

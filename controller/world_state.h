@@ -124,6 +124,9 @@ void world_child_heard(struct world *world, struct child *child, const char *uid
 /* Counts an app that is being deleted, once. */
 void world_deletion_note(struct world *world, const char *uid);
 
+/* Forgets every refusal of what an app that is gone had written. */
+void world_refusals_forget(struct world *world, const char *ns, const char *name);
+
 /* Asks for every app whose replicas are owed. */
 void world_wake_owed(struct world *world);
 
