@@ -18,6 +18,7 @@ usage: ./do VERB [options]
   lint             the gates alone: floors, banned calls, sizes, format, CRDs
   sanitize         the suite under gcc ASan+UBSan
   clang            the suite built by clang
+  tsan             the playground's story under ThreadSanitizer: its two threads share what they should
   fuzz [SECONDS]   every fuzzer for SECONDS (default 30) over its kept corpus
   e2e              the kinds and the controller on real API servers, schedulers and kubectl; needs Go 1.26, and
                    says SKIPPED without it (the first build of Kubernetes takes about 5 minutes)
@@ -60,13 +61,15 @@ need() {
     rm -f "$log"
 }
 
-# Configures and builds one preset.
+# Configures and builds one preset, or of it only the targets named after it.
 build() {
     # shellcheck disable=SC2086
     need $PACKAGES_BUILD
     cmake --preset "$1" >"build-$1.log" 2>&1 || { cat "build-$1.log" >&2; rm -f "build-$1.log"; exit 1; }
     rm -f "build-$1.log"
-    ninja -C "build/$1" -j "$jobs"
+    preset=$1
+    shift
+    ninja -C "build/$preset" -j "$jobs" "$@"
 }
 
 suite() {
@@ -109,6 +112,13 @@ sanitize)
 clang)
     check_tools
     suite clang-release
+    ;;
+tsan)
+    check_tools
+    need libclang-rt-dev
+    build tsan bulkhead-playground
+    say tsan
+    TSAN_OPTIONS=halt_on_error=1 build/tsan/bulkhead-playground --check --no-kubectl --kubeconfig-dir build/tsan/ground
     ;;
 fuzz)
     check_tools
