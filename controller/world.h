@@ -170,14 +170,20 @@ bool world_synced(const struct world *world);
 /* Objects read by name: what apps name in the hub, and the copies in children. */
 const struct documents *world_documents(const struct world *world);
 
+/* What it was made with; like the next two it lives as long as the world. */
 const struct world_options *world_options(const struct world *world);
+/* Room and what takes it, in every child. */
 struct inventory *world_inventory(struct world *world);
+/* Texts that many objects share. */
 struct names *world_names(struct world *world);
 
-/* By "NS/NAME", or by name; NULL: there is none. */
+/* The app "NS/NAME"; NULL: there is none. Like all that follow, it lives until the next turn. */
 struct app *world_app(struct world *world, const char *key);
+/* The Placement "NS/NAME"; NULL: there is none. */
 const struct decision *world_decision(struct world *world, const char *key);
+/* The ControllerRevision "NS/NAME"; NULL: there is none. */
 const struct revision *world_revision(struct world *world, const char *key);
+/* The Namespace in the hub; NULL: there is none. */
 const struct space *world_space(struct world *world, const char *name);
 
 /* How many ControllerRevisions the app "NS/NAME" has in the hub. */
@@ -192,6 +198,7 @@ struct child *world_child(struct world *world, const char *name);
 
 /* Children by index, 0 .. world_child_count() - 1; NULL for an index that is free. */
 struct child *world_child_at(struct world *world, int index);
+/* How many indexes there are, free ones counted. */
 int world_child_count(const struct world *world);
 
 /* The first workload of an app in any child; follow ->next. NULL: none. */

@@ -203,17 +203,23 @@ int write_slots(const struct fleet *fleet);
 void write_send(struct fleet *fleet, const struct write *write, struct kube_call *call,
                 json_t *body);
 
-/* reading.c: the readers and releasers of the informers; arg is a struct source. */
+/* reading.c: the readers of the informers; arg is a struct source. This one reads a Pod. */
 int reading_pod(void *arg, const char *bytes, size_t size_bytes, struct store_item *ret_item,
                 struct err *err);
+/* Reads a Node. */
 int reading_node(void *arg, const char *bytes, size_t size_bytes, struct store_item *ret_item,
                  struct err *err);
+/* Reads a Deployment. */
 int reading_deployment(void *arg, const char *bytes, size_t size_bytes, struct store_item *ret_item,
                        struct err *err);
+/* Reads a StatefulSet. */
 int reading_statefulset(void *arg, const char *bytes, size_t size_bytes,
                         struct store_item *ret_item, struct err *err);
+/* Releases what reading_pod() made. */
 void reading_pod_free(void *object);
+/* Releases what reading_node() made. */
 void reading_node_free(void *object);
+/* Releases what reading_deployment() or reading_statefulset() made. */
 void reading_set_free(void *object);
 
 /* nodes.c: the sink; context is the fleet. */
