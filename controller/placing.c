@@ -249,6 +249,8 @@ static bool change_of(const struct gathering *g, enum topology_change *ret_chang
         *ret_change = TOPOLOGY_POLICY;
     else if (strcmp(stored, g->out->input_hash) != 0)
         *ret_change = TOPOLOGY_REPLICAS;
+    else if (g->kept > g->wanted)
+        *ret_change = TOPOLOGY_REPLICAS; /* cells that were frozen kept more than was wanted */
     else
         return g->kept < g->wanted;
     return true;
