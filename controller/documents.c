@@ -64,6 +64,16 @@ void documents_drop(struct documents *documents, int target) {
     }
 }
 
+/* Makes room: what nobody has had read again since it was due belongs to no app any more. */
+static void entries_expire(struct documents *documents, int64_t now_ms) {
+    struct entry *entry, *next;
+
+    HASH_ITER(hh, documents->entries, entry, next) {
+        if (now_ms - entry->document.read_ms >= DOCUMENTS_KEPT_MS)
+            entry_free(documents, entry);
+    }
+}
+
 static void key_make(char key[KEY_SIZE], int target, const char *resource, const char *ns,
                      const char *name) {
     snprintf(key, KEY_SIZE, "%d/%s/%s/%s", target, resource, ns, name);
@@ -95,6 +105,8 @@ void documents_take(struct documents *documents, int target, const char *resourc
     struct entry *entry;
 
     key_make(key, target, resource, ns, name);
+    if (HASH_COUNT(documents->entries) >= DOCUMENTS_MAX)
+        entries_expire(documents, now_ms);
     HASH_FIND_STR(documents->entries, key, entry);
     if (!entry && HASH_COUNT(documents->entries) >= DOCUMENTS_MAX)
         return;

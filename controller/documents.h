@@ -1,9 +1,11 @@
 /* documents.h - single objects read by name: what apps name in the hub, and its copies in children.
  *
  * Secrets are read by name and never listed (safety rule 11), so there is no watch: what was read
- * is good for a while and is then read again. Ownership: content is held as JSON and wiped with the
- * document. Limits:    DOCUMENTS_MAX; beyond it nothing more is remembered, and what needs it
- * waits. Threads:   control only.
+ * is good for a while and is then read again.
+ * Ownership: content is held as JSON and wiped with the document.
+ * Limits:    DOCUMENTS_MAX; there what has not been read again for long makes room. Beyond it
+ *            nothing more is remembered, and what needs it waits.
+ * Threads:   control only.
  */
 #ifndef BULKHEAD_CONTROLLER_DOCUMENTS_H
 #define BULKHEAD_CONTROLLER_DOCUMENTS_H
@@ -15,8 +17,9 @@
 #include <stdint.h>
 
 #define DOCUMENTS_MAX 200000
-#define DOCUMENTS_HUB_MS 60000    /* a source is read again after so long */
-#define DOCUMENTS_CHILD_MS 600000 /* a copy, which only we write */
+#define DOCUMENTS_HUB_MS 60000                     /* a source is read again after so long */
+#define DOCUMENTS_CHILD_MS 600000                  /* a copy, which only we write */
+#define DOCUMENTS_KEPT_MS (2 * DOCUMENTS_CHILD_MS) /* at the most, once room is short */
 
 enum document_state { DOCUMENT_UNREAD, DOCUMENT_ABSENT, DOCUMENT_PRESENT };
 
