@@ -399,7 +399,8 @@ void world_child_secret(struct world *world, struct child *child, const char *bo
         err_set(&child->fault, ERR_INVALID, "Secret %s/%s: key '%s': %s", world->options.ns,
                 child->spec.secret, child->spec.secret_key, err.msg);
     json_decref(root);
-    if (text.data && (!child->kubeconfig || strcmp(child->kubeconfig, text.data) != 0)) {
+    if (text.data && err.code == 0 &&
+        (!child->kubeconfig || strcmp(child->kubeconfig, text.data) != 0)) {
         wipe(child->kubeconfig);
         child->kubeconfig = text.data;
         child->kubeconfig_new = true;
