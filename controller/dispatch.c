@@ -25,10 +25,11 @@ struct lane {
     struct plan_step *steps;
     int count;
     int next;
-    uint64_t call; /* id of what is in flight */
-    bool reading;  /* what is in flight is the live read of doubt */
-    bool left_out; /* a newer plan's lane was left out while this one was in flight */
-    bool in_doubt; /* doubt names an object whose last write had no answer */
+    uint64_t digest; /* of all its steps, those that are done too */
+    uint64_t call;   /* id of what is in flight */
+    bool reading;    /* what is in flight is the live read of doubt */
+    bool left_out;   /* a newer plan's lane was left out while this one was in flight */
+    bool in_doubt;   /* doubt names an object whose last write had no answer */
     struct plan_step doubt;
     int resent_count;
     int64_t resend_ms;
@@ -448,6 +449,24 @@ static bool held_back(const struct lane *lane, const struct plan_lane *planned, 
            plan_step_digest(&planned->steps[0]) == lane->failed_digest;
 }
 
+static uint64_t lane_digest(const struct plan_step *steps, int count) {
+    uint64_t digest = (uint64_t)count;
+
+    for (int i = 0; i < count; i++)
+        digest = digest * UINT64_C(0x100000001b3) ^ plan_step_digest(&steps[i]);
+    return digest;
+}
+
+/* Whether the newer plan wants just what the lane is in the middle of: it then goes on. Otherwise
+ * one that is planned anew faster than it is answered would never get beyond its first step. */
+static bool goes_on(const struct lane *lane, const struct plan *plan) {
+    for (int i = 0; i < plan->count; i++)
+        if (plan->lanes[i].target == lane->target)
+            return lane->state != LANE_REST && lane->count > lane->next && !lane->in_doubt &&
+                   lane->digest == lane_digest(plan->lanes[i].steps, plan->lanes[i].count);
+    return false;
+}
+
 static bool plan_writes_to(const struct plan *plan, int target) {
     for (int i = 0; i < plan->count; i++)
         if (plan->lanes[i].target == target && plan->lanes[i].count)
@@ -463,6 +482,8 @@ static void key_supersede(struct dispatch *dispatch, const char *name, const str
     HASH_FIND_STR(dispatch->keys, name, key);
     for (struct lane *lane = key ? key->lanes : NULL, *next; lane; lane = next) {
         next = lane->next_lane;
+        if (goes_on(lane, plan))
+            continue;
         if (lane->state == LANE_SENT) {
             for (int i = lane->next + 1; i < lane->count; i++)
                 plan_step_done(&lane->steps[i]);
@@ -494,6 +515,8 @@ int64_t dispatch_submit(struct dispatch *dispatch, const char *name, struct plan
             continue;
         struct lane *lane = lane_find(dispatch, name, planned->target, true);
 
+        if (goes_on(lane, plan))
+            continue;
         if (lane->state == LANE_SENT) {
             lane->left_out = true;
             continue;
@@ -503,6 +526,7 @@ int64_t dispatch_submit(struct dispatch *dispatch, const char *name, struct plan
                 again_ms = lane->held_until_ms;
             continue;
         }
+        lane->digest = lane_digest(planned->steps, planned->count);
         lane->steps = planned->steps;
         lane->count = planned->count;
         lane->next = 0;
