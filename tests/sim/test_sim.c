@@ -357,6 +357,36 @@ static void check_child(const struct sim_app *app, const char *placement, int ch
     json_decref(works);
 }
 
+/* For whoever looks into a failure: where the pods are, and what the nodes take. */
+static void print_pods(void) {
+    for (int child = 0; child < 2; child++) {
+        json_t *pods = fabric_list(&sim.fabric, child, "v1/pods", "retail");
+        json_t *nodes = fabric_list(&sim.fabric, child, "v1/nodes", NULL);
+        size_t i;
+        json_t *each;
+
+        json_array_foreach(nodes, i, each) {
+            char *text = json_dumps(json_object_get(json_object_get(each, "status"), "allocatable"),
+                                    JSON_COMPACT);
+
+            printf("  child %d node %s %s\n", child,
+                   json_string_value(json_object_get(json_object_get(each, "metadata"), "name")),
+                   text);
+            free(text);
+        }
+        json_array_foreach(pods, i, each) {
+            const json_t *spec = json_object_get(each, "spec");
+            const char *node = json_string_value(json_object_get(spec, "nodeName"));
+
+            printf("  child %d pod %s on %s\n", child,
+                   json_string_value(json_object_get(json_object_get(each, "metadata"), "name")),
+                   node ? node : "no node");
+        }
+        json_decref(pods);
+        json_decref(nodes);
+    }
+}
+
 /* What holds once everything has been mended and had time. */
 static void check_end(void) {
     for (int i = 0; i < sim.app_count; i++) {
@@ -373,6 +403,8 @@ static void check_end(void) {
         }
         for (int child = 0; child < 2; child++)
             check_child(app, placement, child);
+        if (ready_of(app) != total)
+            print_pods();
         HOLDS(ready_of(app) == total, "%s: %d are ready of %d placed: %s", app->name, ready_of(app),
               total, placement);
         if (app->exists) {
