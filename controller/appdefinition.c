@@ -311,10 +311,28 @@ static void placement_plan(struct pass *pass) {
                          "cells", cells_new(pass), "revisions", revisions_new(pass)));
 }
 
+/* Reserves what was decided before the hub has it, so that the next app does not count on the same
+ * room. A write that fails is decided on anew, from what is persisted. */
+static void reserve(struct pass *pass) {
+    struct inventory *inventory = world_inventory(pass->world);
+
+    inventory_unassign(inventory, pass->app->meta.uid);
+    for (int32_t i = 0; i < pass->placing.cell_count; i++) {
+        const struct placing_cell *cell = &pass->placing.cells[i];
+
+        if (cell->replicas > 0 && cell->child >= 0)
+            inventory_assign(inventory, pass->app->meta.uid, cell->child, cell->zone,
+                             pass->app->shape, cell->replicas);
+    }
+    inventory_reserve(inventory, pass->app->meta.uid);
+}
+
 static void decide(struct pass *pass) {
     struct app *app = pass->app;
     struct err err = {0};
 
+    if (inventory_is_reserved(world_inventory(pass->world), app->meta.uid))
+        world_assign(pass->world, app, pass->decision);
     if (inventory_shape(
             world_inventory(pass->world),
             json_object_get(json_object_get(app->spec.workload_spec, "template"), "spec"),
@@ -324,6 +342,8 @@ static void decide(struct pass *pass) {
         app->fault = err;
         return;
     }
+    if (pass->placing.outcome == PLACING_DECIDED)
+        reserve(pass);
     world_owe(pass->world, app,
               pass->placing.shortfall > 0 || pass->placing.outcome == PLACING_REJECTED);
     if (pass->placing.outcome == PLACING_WAITS || pass->placing.outcome == PLACING_REJECTED) {

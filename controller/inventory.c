@@ -38,6 +38,16 @@ struct presence {
     int cell;        /* -1: in none, or not known while stale */
     int32_t charged; /* what the totals below hold of it */
     int32_t committed;
+    struct presence *app_prev; /* of the same app */
+    struct presence *app_next;
+    UT_hash_handle hh;
+};
+
+/* The presences of one app, so that an app's assignments are changed without looking at others. */
+struct app_presences {
+    const char *app_uid; /* interned */
+    struct presence *first;
+    bool reserved;
     UT_hash_handle hh;
 };
 
@@ -58,6 +68,7 @@ struct inventory {
     struct shapes *shapes;
     struct inventory_node *nodes;
     struct presence *presences;
+    struct app_presences *apps;
     struct member *members;
     int member_room;
     struct room_table table;
@@ -103,7 +114,41 @@ static void node_free(struct inventory *inventory, struct inventory_node *node) 
     free(node);
 }
 
+static void presence_list(struct inventory *inventory, struct presence *presence) {
+    struct app_presences *app;
+
+    HASH_FIND_PTR(inventory->apps, &presence->key.app_uid, app);
+    if (!app) {
+        app = str_alloc(1, sizeof *app);
+        app->app_uid = names_hold(inventory->names, presence->key.app_uid);
+        HASH_ADD_PTR(inventory->apps, app_uid, app);
+    }
+    presence->app_next = app->first;
+    if (app->first)
+        app->first->app_prev = presence;
+    app->first = presence;
+}
+
+static void presence_unlist(struct inventory *inventory, struct presence *presence) {
+    struct app_presences *app;
+
+    if (presence->app_next)
+        presence->app_next->app_prev = presence->app_prev;
+    if (presence->app_prev) {
+        presence->app_prev->app_next = presence->app_next;
+        return;
+    }
+    HASH_FIND_PTR(inventory->apps, &presence->key.app_uid, app);
+    app->first = presence->app_next;
+    if (app->first)
+        return;
+    HASH_DEL(inventory->apps, app);
+    names_drop(inventory->names, app->app_uid);
+    free(app);
+}
+
 static void presence_free(struct inventory *inventory, struct presence *presence) {
+    presence_unlist(inventory, presence);
     HASH_DEL(inventory->presences, presence);
     names_drop(inventory->names, presence->key.app_uid);
     names_drop(inventory->names, presence->key.zone);
@@ -366,6 +411,7 @@ static struct presence *presence_get(struct inventory *inventory, const char *ap
     names_hold(inventory->names, app_uid);
     names_hold(inventory->names, zone);
     HASH_ADD(hh, inventory->presences, key, sizeof key, presence);
+    presence_list(inventory, presence);
     return presence;
 }
 
@@ -486,6 +532,40 @@ void inventory_assign(struct inventory *inventory, const char *app_uid, int chil
     }
     names_drop(inventory->names, uid_name);
     names_drop(inventory->names, zone_name);
+}
+
+static struct app_presences *app_find(const struct inventory *inventory, const char *app_uid) {
+    const char *uid = names_find(inventory->names, app_uid, strlen(app_uid));
+    struct app_presences *app = NULL;
+
+    if (uid)
+        HASH_FIND_PTR(inventory->apps, &uid, app);
+    return app;
+}
+
+void inventory_reserve(struct inventory *inventory, const char *app_uid) {
+    struct app_presences *app = app_find(inventory, app_uid);
+
+    if (app)
+        app->reserved = true;
+}
+
+bool inventory_is_reserved(const struct inventory *inventory, const char *app_uid) {
+    const struct app_presences *app = app_find(inventory, app_uid);
+
+    return app && app->reserved;
+}
+
+void inventory_unassign(struct inventory *inventory, const char *app_uid) {
+    struct app_presences *app = app_find(inventory, app_uid);
+
+    if (app)
+        app->reserved = false;
+    for (struct presence *presence = app ? app->first : NULL, *next; presence; presence = next) {
+        next = presence->app_next; /* one that holds nothing any more is released */
+        presence->assigned = 0;
+        presence_charge(inventory, presence);
+    }
 }
 
 static int by_zone_and_child(const void *a, const void *b) {

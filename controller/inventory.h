@@ -74,6 +74,15 @@ int inventory_shape(struct inventory *inventory, const json_t *pod_spec, int *re
 void inventory_assign(struct inventory *inventory, const char *app_uid, int child, const char *zone,
                       int shape, int32_t replicas);
 
+/* Takes back everything that was assigned to an app, in every cell. */
+void inventory_unassign(struct inventory *inventory, const char *app_uid);
+
+/* Marks what is assigned to an app as decided but not persisted; inventory_unassign() ends it. */
+void inventory_reserve(struct inventory *inventory, const char *app_uid);
+
+/* Whether it is so marked. */
+bool inventory_is_reserved(const struct inventory *inventory, const char *app_uid);
+
 /* Brings the room up to date with everything said above. */
 void inventory_settle(struct inventory *inventory);
 

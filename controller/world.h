@@ -204,6 +204,10 @@ int world_child_count(const struct world *world);
 /* The first workload of an app in any child; follow ->next. NULL: none. */
 const struct work *world_works(struct world *world, const char *app_uid);
 
+/* Tells the inventory what a Placement assigns, instead of all that it was told of the app before.
+ * decision NULL: nothing. */
+void world_assign(struct world *world, const struct app *app, const struct decision *decision);
+
 /* Our Service or PodDisruptionBudget of this key in a child; NULL: none. */
 const struct owned *world_owned(const struct child *child, enum child_informer type,
                                 const char *key);

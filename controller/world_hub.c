@@ -286,23 +286,24 @@ static void app_told(struct world *world, enum store_change change, struct app *
     }
 }
 
-/* Tells the inventory what the Placement assigns, or with gone no longer does. */
-static void decision_assign(struct world *world, const struct decision *decision, bool gone) {
-    const struct app *app = world_app(world, decision->meta.key);
-
-    for (int32_t i = 0; app && decision->valid && i < decision->spec.cell_count; i++) {
+void world_assign(struct world *world, const struct app *app, const struct decision *decision) {
+    inventory_unassign(world->inventory, app->meta.uid);
+    for (int32_t i = 0; decision && decision->valid && i < decision->spec.cell_count; i++) {
         const struct placement_cell *cell = &decision->spec.cells[i];
         const struct child *child = world_child(world, cell->cluster);
 
-        if (child && app->spec.uid)
-            inventory_assign(world->inventory, app->spec.uid, child->index, cell->zone, app->shape,
-                             gone ? 0 : cell->replicas);
+        if (child)
+            inventory_assign(world->inventory, app->meta.uid, child->index, cell->zone, app->shape,
+                             cell->replicas);
     }
 }
 
 static void decision_told(struct world *world, enum store_change change,
                           const struct decision *decision) {
-    decision_assign(world, decision, change == STORE_DELETE);
+    const struct app *app = world_app(world, decision->meta.key);
+
+    if (app)
+        world_assign(world, app, change == STORE_DELETE ? NULL : decision);
     world_wake(world, QUEUE_CAPACITY, "cells", decision->meta.ns, decision->meta.name);
     world_wake(world, QUEUE_CAPACITY, "app", decision->meta.ns, decision->meta.name);
 }
