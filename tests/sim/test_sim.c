@@ -36,7 +36,8 @@ struct sim_app {
     int percent;
     int min_zones;
     int image;
-    int ready; /* as last counted */
+    int ready;     /* as last counted */
+    int asked_for; /* replicas of its workloads, as last counted: surge pods are not among them */
 };
 
 struct sim {
@@ -300,18 +301,81 @@ static int ready_of(const struct sim_app *app) {
            fabric_ready(&sim.fabric, 1, app->name, NULL);
 }
 
-/* What holds at any moment. */
+/* For whoever looks into a failure: where the pods are, and what the nodes take. */
+static void print_pods(void) {
+    for (int child = 0; child < 2; child++) {
+        json_t *pods = fabric_list(&sim.fabric, child, "v1/pods", "retail");
+        json_t *nodes = fabric_list(&sim.fabric, child, "v1/nodes", NULL);
+        size_t i;
+        json_t *each;
+
+        json_array_foreach(nodes, i, each) {
+            char *text = json_dumps(json_object_get(json_object_get(each, "status"), "allocatable"),
+                                    JSON_COMPACT);
+
+            printf("  child %d node %s %s\n", child,
+                   json_string_value(json_object_get(json_object_get(each, "metadata"), "name")),
+                   text);
+            free(text);
+        }
+        json_array_foreach(pods, i, each) {
+            const json_t *spec = json_object_get(each, "spec");
+            const char *node = json_string_value(json_object_get(spec, "nodeName"));
+
+            printf("  child %d pod %s on %s\n", child,
+                   json_string_value(json_object_get(json_object_get(each, "metadata"), "name")),
+                   node ? node : "no node");
+        }
+        json_decref(pods);
+        json_decref(nodes);
+    }
+}
+
+/* What the workloads of an app ask for, in both children. */
+static int asked_of(const struct sim_app *app) {
+    char prefix[32];
+    int sum = 0;
+
+    snprintf(prefix, sizeof prefix, "%s--", app->name);
+    for (int child = 0; child < 2; child++) {
+        json_t *works = fabric_list(&sim.fabric, child, "apps/v1/deployments", "retail");
+        size_t i;
+        json_t *work;
+
+        json_array_foreach(works, i, work) {
+            const char *name =
+                json_string_value(json_object_get(json_object_get(work, "metadata"), "name"));
+
+            if (strncmp(name, prefix, strlen(prefix)) == 0)
+                sum += (int)json_integer_value(
+                    json_object_get(json_object_get(work, "spec"), "replicas"));
+        }
+        json_decref(works);
+    }
+    return sum;
+}
+
+static int least(int a, int b) {
+    return a < b ? a : b;
+}
+
+/* What holds at any moment: moves and rollouts are made before broken, so that what is asked for
+ * and was ready stays ready. */
 static void check_always(void) {
     for (int i = 0; i < sim.app_count; i++) {
         struct sim_app *app = &sim.apps[i];
-        const int before = app->ready;
+        const int floor = least(least(app->ready, app->asked_for), app->replicas);
 
         app->ready = app->exists ? ready_of(app) : 0;
-        if (!app->exists || sim.disturbed)
+        app->asked_for = app->exists ? asked_of(app) : 0;
+        if (!app->exists || sim.disturbed || app->ready >= floor)
             continue;
-        /* Moves and rollouts are made before broken: what is asked for stays ready. */
-        HOLDS(app->ready >= (before < app->replicas ? before : app->replicas),
-              "%s had %d ready and has %d, of %d asked for", app->name, before, app->ready,
+        char *placement = fabric_placement(&sim.fabric, app->name);
+
+        printf("%s: %s\n", app->name, placement);
+        free(placement);
+        print_pods();
+        HOLDS(false, "%s has %d ready, and had %d of %d asked for", app->name, app->ready, floor,
               app->replicas);
     }
 }
@@ -355,36 +419,6 @@ static void check_child(const struct sim_app *app, const char *placement, int ch
     HOLDS(count == cells, "%s: child %d runs %d workloads, the Placement has %d cells: %s",
           app->name, child, count, cells, placement);
     json_decref(works);
-}
-
-/* For whoever looks into a failure: where the pods are, and what the nodes take. */
-static void print_pods(void) {
-    for (int child = 0; child < 2; child++) {
-        json_t *pods = fabric_list(&sim.fabric, child, "v1/pods", "retail");
-        json_t *nodes = fabric_list(&sim.fabric, child, "v1/nodes", NULL);
-        size_t i;
-        json_t *each;
-
-        json_array_foreach(nodes, i, each) {
-            char *text = json_dumps(json_object_get(json_object_get(each, "status"), "allocatable"),
-                                    JSON_COMPACT);
-
-            printf("  child %d node %s %s\n", child,
-                   json_string_value(json_object_get(json_object_get(each, "metadata"), "name")),
-                   text);
-            free(text);
-        }
-        json_array_foreach(pods, i, each) {
-            const json_t *spec = json_object_get(each, "spec");
-            const char *node = json_string_value(json_object_get(spec, "nodeName"));
-
-            printf("  child %d pod %s on %s\n", child,
-                   json_string_value(json_object_get(json_object_get(each, "metadata"), "name")),
-                   node ? node : "no node");
-        }
-        json_decref(pods);
-        json_decref(nodes);
-    }
 }
 
 /* What holds once everything has been mended and had time. */
