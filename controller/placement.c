@@ -110,11 +110,13 @@ static void handover(struct pass *pass) {
 
     for (int32_t i = 0; i < pass->count; i++) {
         const struct cell *cell = &pass->cells[i];
+        const struct work_count count =
+            cell->work ? world_work_count(pass->world, cell->work) : (struct work_count){0};
 
         cells[i] = (struct handover_cell){
             .target = cell->target,
-            .current = cell->work ? cell->work->state.replicas : 0,
-            .ready = cell->work ? cell->work->state.ready_replicas : 0,
+            .current = count.current,
+            .ready = count.ready,
             .known = child_fresh(cell->child, pass->now_ms),
         };
     }
@@ -229,9 +231,10 @@ static void workload_change(struct pass *pass, const struct cell *cell, int32_t 
         plan_delete(pass->plan, target, QUEUE_CAPACITY, &where, work->uid, "Background");
         return;
     }
-    if (outdated || (replicas != HANDOVER_HOLD && replicas != work->state.replicas))
-        scale_plan(pass, cell, work->name,
-                   replicas == HANDOVER_HOLD ? work->state.replicas : replicas);
+    const int32_t current = world_work_count(pass->world, work).current;
+
+    if (outdated || (replicas != HANDOVER_HOLD && replicas != current))
+        scale_plan(pass, cell, work->name, replicas == HANDOVER_HOLD ? current : replicas);
     if (!outdated)
         return;
     const struct render_cell rendered = render_cell_of(pass, cell);

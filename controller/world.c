@@ -2,6 +2,7 @@
 
 #include "api/objectname.h"
 #include "base/str.h"
+#include "kube/resourceversion.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +26,16 @@ struct world *world_new(const struct world_options *options, struct transport *h
     return world;
 }
 
+static void scale_forget(struct world *world, struct scale_note *note) {
+    HASH_DEL(world->scales, note);
+    free(note->path);
+    free(note);
+}
+
 void world_free(struct world *world) {
     struct sight *sight, *next_sight;
     struct refusal *refusal, *next_refusal;
+    struct scale_note *note, *next_note;
 
     if (!world)
         return;
@@ -47,6 +55,8 @@ void world_free(struct world *world) {
         free(refusal->text);
         free(refusal);
     }
+    HASH_ITER(hh, world->scales, note, next_note)
+    scale_forget(world, note);
     documents_free(world->documents);
     inventory_free(world->inventory);
     names_free(world->names);
@@ -511,6 +521,55 @@ static void hear_document(struct world *world, int target, const struct plan_ste
     json_decref(object);
 }
 
+/* The answer to a scale tells its object's version, which is how the cache is known to lag. */
+static void hear_scale(struct world *world, int target, const struct plan_step *step,
+                       const char *body, size_t body_bytes) {
+    const struct url_target where = step_target(step);
+    json_t *root = json_loadb(body, body_bytes, 0, NULL);
+    const json_t *replicas = json_object_get(json_object_get(root, "spec"), "replicas");
+    const char *rv =
+        json_string_value(json_object_get(json_object_get(root, "metadata"), "resourceVersion"));
+    char *path = path_new(target, &where);
+    struct scale_note *note;
+
+    HASH_FIND_STR(world->scales, path, note);
+    if (!note && rv && HASH_COUNT(world->scales) < SIGHTS_MAX) {
+        note = str_alloc(1, sizeof *note);
+        note->path = str_dup(path);
+        HASH_ADD_KEYPTR(hh, world->scales, note->path, strlen(note->path), note);
+    }
+    if (note && rv) {
+        snprintf(note->rv, sizeof note->rv, "%s", rv);
+        note->replicas = (int32_t)json_integer_value(replicas);
+    }
+    free(path);
+    json_decref(root);
+}
+
+struct work_count world_work_count(struct world *world, const struct work *work) {
+    struct work_count count = {work->state.replicas, work->state.ready_replicas};
+    const struct url_target where = {.group = "apps",
+                                     .resource = work->stateful ? "statefulsets" : "deployments",
+                                     .ns = work->ns,
+                                     .name = work->name};
+    char *path = path_new(work->child + 1, &where);
+    struct scale_note *note;
+    int order;
+
+    HASH_FIND_STR(world->scales, path, note);
+    free(path);
+    if (!note)
+        return count;
+    if (!resourceversion_compare(work->rv, note->rv, &order) || order >= 0) {
+        scale_forget(world, note);
+        return count;
+    }
+    count.current = note->replicas;
+    if (count.ready > note->replicas)
+        count.ready = note->replicas;
+    return count;
+}
+
 void world_hear(struct world *world, int target, const struct plan_step *step, bool gone,
                 const char *body, size_t body_bytes) {
     struct child *child = target == PLAN_HUB ? NULL : world_child_at(world, target - 1);
@@ -532,6 +591,8 @@ void world_hear(struct world *world, int target, const struct plan_step *step, b
             hear_identity(world, child, body, body_bytes);
         return;
     }
+    if (child && !gone && step->subresource && strcmp(step->subresource, "scale") == 0)
+        hear_scale(world, target, step, body, body_bytes);
     if (step->verb == KUBE_GET && child)
         hear_sight(world, target, step, gone, body, body_bytes);
     else if (child)

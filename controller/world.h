@@ -81,6 +81,7 @@ struct work {
     char *ns;
     char *name;
     char *uid;
+    char *rv;
     int child;
     bool stateful;
     bool listed; /* in its app's list */
@@ -207,6 +208,14 @@ const struct work *world_works(struct world *world, const char *app_uid);
 /* Tells the inventory what a Placement assigns, instead of all that it was told of the app before.
  * decision NULL: nothing. */
 void world_assign(struct world *world, const struct app *app, const struct decision *decision);
+
+/* What a workload asks for and has ready, as far as we may count on it: a scale of ours that its
+ * cache does not show yet counts as done, and replicas beyond it as not ready. */
+struct work_count {
+    int32_t current;
+    int32_t ready;
+};
+struct work_count world_work_count(struct world *world, const struct work *work);
 
 /* Our Service or PodDisruptionBudget of this key in a child; NULL: none. */
 const struct owned *world_owned(const struct child *child, enum child_informer type,

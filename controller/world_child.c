@@ -129,6 +129,7 @@ static void work_free(void *object) {
     free(work->ns);
     free(work->name);
     free(work->uid);
+    free(work->rv);
     free(work);
 }
 
@@ -150,6 +151,7 @@ static int work_item(void *arg, const char *bytes, size_t size_bytes, struct sto
     work->ns = str_dup(feed->meta.ns);
     work->name = str_dup(feed->meta.name);
     work->uid = str_dup(feed->meta.uid);
+    work->rv = str_dup(feed->meta.rv);
     *ret_item = (struct store_item){
         .key = feed->meta.key, .uid = feed->meta.uid, .rv = feed->meta.rv, .object = work};
     return 1;

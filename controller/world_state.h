@@ -38,6 +38,14 @@ struct sight {
     UT_hash_handle hh;
 };
 
+/* A scale of ours that was answered; its workload's cache may not show it yet. */
+struct scale_note {
+    char *path; /* "target/..." */
+    char rv[128];
+    int32_t replicas;
+    UT_hash_handle hh;
+};
+
 struct refusal {
     char *key; /* "target/key" */
     char *text;
@@ -77,6 +85,7 @@ struct world {
     struct revision_count *revision_counts;
     struct sight *sights;
     struct refusal *refusals;
+    struct scale_note *scales;
     int owed_count;                           /* apps whose replicas are owed */
     struct deletion deletions[DELETIONS_MAX]; /* of late; the oldest is overwritten */
     int deletion_next;
