@@ -23,6 +23,9 @@ usage: ./do VERB [options]
   e2e              the kinds and the controller on real API servers, schedulers and kubectl; needs Go 1.26, and
                    says SKIPPED without it (the first build of Kubernetes takes about 5 minutes)
   bench            print the figures and write docs/performance.md
+  soak --seeds N [--first S]
+                   random faults against the whole program, for N seeds; --seed S shows one, step by step
+  verify           what is written twice agrees: CRDs with their pages and readers, help with README
   install [PREFIX] build, then copy the programs to PREFIX/bin (default /usr/local)
   clean            remove build/
   help             this text
@@ -161,6 +164,19 @@ bench)
         echo '```'
     } >docs/performance.md
     rm -f "$out" "$out.one"
+    ;;
+soak)
+    build gcc-release
+    exec build/gcc-release/sim_test_sim "$@"
+    ;;
+verify)
+    # shellcheck disable=SC2086
+    need $PACKAGES_BUILD
+    python3 tests/lint/crds.py
+    for word in demo test; do
+        grep -q "^./do $word " README.md || { echo "./do verify: README.md does not name ./do $word" >&2; exit 1; }
+        usage | grep -q "^  $word " || { echo "./do verify: the help does not name $word" >&2; exit 1; }
+    done
     ;;
 install)
     build gcc-release
