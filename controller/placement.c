@@ -31,6 +31,7 @@ struct pass {
     struct cell *cells;
     int32_t count;
     int32_t *scale;           /* by cell: what handover allows now */
+    struct err words;         /* what stops the app, for its status: the first child's */
     char key[WORLD_KEY_SIZE]; /* under which words of refusal are kept */
 };
 
@@ -308,8 +309,8 @@ static bool child_prepare(struct pass *pass, struct child *child) {
     const int companions =
         companions_plan(pass->world, pass->app, child, pass->now_ms, pass->plan, &err);
 
-    /* The words are for the app's status, as a child's own are. */
-    world_refusal_set(pass->world, pass->key, WORLD_OWN_WORDS, companions < 0 ? err.msg : NULL);
+    if (companions < 0 && !pass->words.code)
+        pass->words = err;
     for (int32_t i = 0; i < pass->count; i++)
         if (pass->cells[i].child == child)
             replicas += pass->cells[i].target;
@@ -376,6 +377,7 @@ int placement_reconcile(struct world *world, const char *key, int64_t now_ms, st
     for (int32_t i = 0; i < pass.count; i++)
         if (first_of_child(&pass, i))
             child_plan(&pass, pass.cells[i].child);
+    world_refusal_set(world, pass.key, WORLD_OWN_WORDS, pass.words.code ? pass.words.msg : NULL);
     free(pass.cells);
     free(pass.scale);
     return 0;
