@@ -293,17 +293,6 @@ def a_paused_app_is_left_alone(story):
     story.settle(21)
 
 
-def a_template_that_no_child_takes_is_named_and_harms_nothing(story):
-    uids, image = story.uids(), story.app()["spec"]["workload"]["spec"]["template"]["spec"]["containers"][0]["image"]
-    story.patch((CONTAINER + "/ports/0/containerPort", 0))
-    story.wait("the refusal is named", lambda: "containerPort" in story.condition("WorkloadInvalid")["message"])
-    expect(story.uids() == uids, "pods were replaced")
-    story.patch((CONTAINER + "/ports/0/containerPort", 8080), (CONTAINER + "/image", image))
-    story.wait("the refusal is over", lambda: story.condition("WorkloadInvalid")["status"] == "False")
-    story.wait("the template is back in every zone", lambda: story.condition("RolledOut")["reason"] == "Complete")
-    story.settle(21)
-
-
 def what_does_not_fit_is_owed_and_named(story):
     before = story.placed()
     story.hub.kubectl("-n", "retail", "scale", "tad/checkout", "--replicas=60")
@@ -324,7 +313,7 @@ def what_does_not_fit_is_owed_and_named(story):
     story.settle(20)
 
 
-def Z_a_killed_controller_comes_back_and_moves_nothing(story):
+def a_killed_controller_comes_back_and_moves_nothing(story):
     cells, uids = story.settle(20), story.uids()
     before = {cell: d["metadata"]["generation"] for cell, d in story.deployments().items()}
     story.plane.processes.remove(story.controller)
@@ -357,13 +346,28 @@ def deletion_leaves_nothing(story):
         expect(not left, f"{child.name}: services {left}")
 
 
+def a_template_that_no_child_takes_is_named_and_harms_nothing(story):
+    story.hub.kubectl("apply", "-f", "manifests/samples/appdefinition.yaml")
+    story.patch(("/spec/rollout/pauseSeconds", PAUSE_SECONDS))
+    story.settle(20)
+    uids = story.uids()
+    story.patch((CONTAINER + "/ports/0/containerPort", 0))
+    story.wait("the refusal is named", lambda: "containerPort" in story.condition("WorkloadInvalid")["message"])
+    expect(story.uids() == uids, "pods were replaced")
+    story.patch((CONTAINER + "/ports/0/containerPort", 8080))
+    story.wait("the template is back in every zone", lambda: story.condition("RolledOut")["reason"] == "Complete")
+    story.wait("the refusal is over", lambda: story.condition("WorkloadInvalid")["status"] == "False")
+    story.settle(20)
+    expect(story.uids() == uids, "pods were replaced")
+
+
 STEPS = (children_join, T01_T02_the_example_is_placed_and_its_pods_run_in_the_zones,
          T02_the_status_says_where_they_are, a_child_has_services_for_every_zone_and_a_budget,
          T11_growing_moves_nothing, T11_shrinking_moves_nothing, T12_new_nodes_move_nothing,
          T10_a_changed_policy_moves_and_never_falls_short, a_new_template_goes_zone_by_zone,
-         a_paused_app_is_left_alone, a_template_that_no_child_takes_is_named_and_harms_nothing,
-         what_does_not_fit_is_owed_and_named, Z_a_killed_controller_comes_back_and_moves_nothing,
-         deletion_leaves_nothing)
+         a_paused_app_is_left_alone,
+         what_does_not_fit_is_owed_and_named, a_killed_controller_comes_back_and_moves_nothing,
+         deletion_leaves_nothing, a_template_that_no_child_takes_is_named_and_harms_nothing)
 
 
 def run(plane, checks):
