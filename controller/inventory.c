@@ -269,11 +269,15 @@ bool inventory_node_show(struct inventory *inventory, struct inventory_node *nod
     return true;
 }
 
+static const char *zone_value_of(const struct member *member, const struct node *node) {
+    return member->zone_label ? node_label(node, member->zone_label) : NULL;
+}
+
 void inventory_node(struct inventory *inventory, int child, const char *name,
                     const struct node *node) {
     struct inventory_node *known = node_get(inventory, child, name);
     struct member *member = member_at(inventory, child);
-    const char *before = known->present ? inventory_zone_of(member, &known->node) : NULL;
+    const char *before = zone_value_of(member, &known->node);
 
     member->nodes += (node != NULL) - known->present;
     if (!node) {
@@ -287,8 +291,9 @@ void inventory_node(struct inventory *inventory, int child, const char *name,
         return;
     }
     node_copy(inventory, known, node);
-    if (!known->present || before != inventory_zone_of(member, &known->node))
-        inventory->stale = true;
+    if (!known->present || before != zone_value_of(member, &known->node))
+        inventory->stale =
+            true; /* also within a zone: it may be the value that pods are pinned to */
     known->present = true;
     node_changed(inventory, known);
 }
