@@ -136,8 +136,14 @@ static void report(void *arg, const struct dispatch_report *told) {
 
     world_hear(manager->world, told->target, told->step, gone, told->reply->body,
                told->reply->body_bytes);
-    if (told->step->verb != KUBE_GET)
-        log_step(manager, told, "done");
+    if (told->step->verb != KUBE_GET) {
+        char text[400] = "done";
+
+        /* A field that a server dropped is a feature that is off in silence (C62). */
+        if (*told->reply->warning)
+            snprintf(text, sizeof text, "done, but it warns: %s", told->reply->warning);
+        log_step(manager, told, text);
+    }
     world_refusal_set(manager->world, told->key, told->target, NULL);
     /* What a live read found is in no cache that would ask for the key. */
     if (told->again || told->step->verb == KUBE_GET)
