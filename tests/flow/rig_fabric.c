@@ -15,13 +15,28 @@
 #define START_MONO_MS 1000000
 
 static void relay(void *arg, const struct http_incoming *incoming, struct http_reply *reply) {
+    static const char unauthorized[] = "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":"
+                                       "\"Failure\",\"reason\":\"Unauthorized\",\"code\":401}";
     struct fabric_cluster *cluster = arg;
+    struct http_incoming passed = *incoming;
+    const bool is_write = strcmp(incoming->method, "GET") != 0;
+    char query[512];
 
+    if (cluster->asked)
+        cluster->asked(cluster, incoming);
+    if (cluster->revoked) {
+        http_answer(reply, 401, "application/json", unauthorized, sizeof unauthorized - 1);
+        return;
+    }
     /* Events and the Lease are no work: they go on while nothing happens. */
-    if (strcmp(incoming->method, "GET") != 0 && !strstr(incoming->path, "/events") &&
-        !strstr(incoming->path, "/leases"))
+    if (is_write && !strstr(incoming->path, "/events") && !strstr(incoming->path, "/leases"))
         cluster->writes++;
-    cluster->inner.request(cluster->inner.arg, incoming, reply);
+    if (is_write && cluster->strict && strcmp(incoming->method, "DELETE") != 0) {
+        snprintf(query, sizeof query, "%s%sfieldValidation=Strict", incoming->query,
+                 *incoming->query ? "&" : "");
+        passed.query = query;
+    }
+    cluster->inner.request(cluster->inner.arg, &passed, reply);
 }
 
 static void relay_closed(void *arg, struct http_reply *reply) {
@@ -156,7 +171,7 @@ void fabric_node(struct fabric *fabric, int child, const char *name, const char 
     fleet_node_add(fabric->children[child].fleet, &node);
 }
 
-/* The Secret's content is the child's name: loopback needs no more. */
+/* The first line of the Secret's content is the child's name: loopback needs no more. */
 static int connect_child(void *arg, const char *child, const char *kubeconfig,
                          struct transport **ret_transport, struct err *err) {
     struct fabric *fabric = arg;
@@ -164,20 +179,23 @@ static int connect_child(void *arg, const char *child, const char *kubeconfig,
     for (int i = 0; i < fabric->child_count; i++) {
         struct fabric_cluster *cluster = &fabric->children[i];
 
-        if (strcmp(cluster->name, kubeconfig) != 0)
+        if (strlen(cluster->name) != strcspn(kubeconfig, "\n") ||
+            strncmp(cluster->name, kubeconfig, strlen(cluster->name)) != 0)
             continue;
         const struct http_handler handler = door(cluster);
 
         *ret_transport = loopback_transport_new(fabric->net, &handler, NULL, &cluster->faults);
         return 0;
     }
-    return err_set(err, ERR_INVALID, "%s: no cluster '%s'", child, kubeconfig);
+    return err_set(err, ERR_INVALID, "%s: no cluster stands behind it", child);
 }
 
 static void keep_line(void *arg, const char *line) {
     struct fabric *fabric = arg;
 
     snprintf(fabric->last_line, sizeof fabric->last_line, "%s", line);
+    if (fabric->heard)
+        fabric->heard(line);
     if (fabric->verbose)
         printf("%8lld %s\n", (long long)(clock_mono_ms(&fabric->clock) - START_MONO_MS), line);
 }
@@ -343,6 +361,7 @@ static const char *resource_of(const char *kind) {
         {"ConfigMap", "configmaps"},
         {"Deployment", "deployments"},
         {"Service", "services"},
+        {"ServiceAccount", "serviceaccounts"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

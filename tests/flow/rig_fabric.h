@@ -23,6 +23,10 @@ struct fabric_cluster {
     struct apiserver *server;
     struct http_handler inner; /* the server's; what transports reach counts and passes on */
     uint64_t writes;
+    /* Told of each of the controller's requests, before it is carried out; NULL: nobody. */
+    void (*asked)(const struct fabric_cluster *cluster, const struct http_incoming *incoming);
+    bool strict;                 /* unknown and repeated fields in what it writes are refused */
+    bool revoked;                /* its credential is: every request is answered 401 */
     struct transport *transport; /* the test's own, without faults */
     struct kube_client *client;
     struct loopback_faults faults; /* of the controller's way to it */
@@ -45,6 +49,7 @@ struct fabric {
     const char *identity;            /* it takes part in an election; NULL: none */
     bool verbose;                    /* print what the controller says */
     char last_line[768];
+    void (*heard)(const char *line); /* told each line; NULL: nobody */
 };
 
 /* A hub with our CRDs, the namespaces bulkhead-system and retail, and no child. */

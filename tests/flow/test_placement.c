@@ -385,7 +385,7 @@ static void C50_one_dead_child_does_not_hold_up_the_others(void **state) {
     fabric.children[1].faults.down = false;
 }
 
-static void C54_fields_of_others_survive_our_writes(void **state) {
+static void C44_C54_fields_of_others_survive_our_writes(void **state) {
     (void)state;
     fabric_app(&fabric, "checkout", 6, "");
     until_ready("checkout", 6);
@@ -523,7 +523,7 @@ int main(void) {
         SCENARIO(a_template_rolls_zone_by_zone),
         SCENARIO(C78a_another_cluster_under_the_same_address_gets_no_write),
         SCENARIO(C50_one_dead_child_does_not_hold_up_the_others),
-        SCENARIO(C54_fields_of_others_survive_our_writes),
+        SCENARIO(C44_C54_fields_of_others_survive_our_writes),
         SCENARIO(C59_every_condition_names_the_generation_it_judged),
         SCENARIO(two_apps_of_one_name_in_two_namespaces_do_not_meet),
         SCENARIO(what_the_template_names_is_copied_and_goes_with_the_app),
