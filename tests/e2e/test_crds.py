@@ -419,7 +419,7 @@ def C75_columns_and_short_names(hub):
     row = table("cc", "-o", "wide")[0]
     row.pop("AGE", None)
     expect(row == {"NAME": "full", "REGION": "a", "LIFECYCLE": "Active", "NODES": "", "READY": "", "REASON": "",
-                   "CAPACITY": "Elastic", "VERSION": ""}, f"kubectl get cc -o wide shows {row}")
+                   "CAPACITY": "Elastic"}, f"kubectl get cc -o wide shows {row}")
     printed = hub.kubectl("get", "bulkhead", "-n", "crds", "-o", "name").split()
     expect(printed == ["appdefinition.bulkhead.dev/full", "childcluster.bulkhead.dev/full"], f"category: {printed}")
     hub.kubectl("delete", "cc", "full")
