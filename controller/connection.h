@@ -10,7 +10,15 @@
 #include "base/err.h"
 #include "net/fetch.h"
 
-#define CONNECTION_USER_AGENT "bulkhead/0.1.0 (linux)"
+#if defined __x86_64__
+#define CONNECTION_MACHINE "amd64"
+#elif defined __aarch64__
+#define CONNECTION_MACHINE "arm64"
+#else
+#define CONNECTION_MACHINE "other"
+#endif
+#define CONNECTION_USER_AGENT                                                                      \
+    "bulkhead/0.1.0 (linux/" CONNECTION_MACHINE ")" /* as audit logs show */
 
 struct connection {
     struct fetch *fetch;

@@ -57,6 +57,34 @@ static void reads_what_a_cache_keeps(void **state) {
     names_free(names);
 }
 
+/* What nobody reads takes no place, however much of it there is. */
+static void C44_managed_fields_and_unread_ones_are_not_kept(void **state) {
+    struct names *names = names_new(16);
+    struct str text;
+    struct meta meta;
+    struct pod pod;
+
+    (void)state;
+    str_init(&text, 1 << 20);
+    str_addf(&text, NULL,
+             "{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"shop\",\"uid\":\"u1\","
+             "\"resourceVersion\":\"9\",\"managedFields\":[");
+    for (int i = 0; i < 1000; i++)
+        str_addf(&text, NULL,
+                 "%s{\"manager\":\"m%d\",\"fieldsV1\":{\"f:spec\":{\"nodeName\":\"x\"}}}",
+                 i ? "," : "", i);
+    str_addf(&text, NULL,
+             "],\"annotations\":{\"bulkhead.dev/app\":\"other\"}},\"spec\":{\"nodeName\":"
+             "\"node-7\",\"hostname\":\"h\",\"containers\":[]},\"status\":{}}");
+    assert_int_equal(read_text(text.data, names, &meta, &pod, NULL), 0);
+    assert_string_equal(pod.node, "node-7");
+    assert_null(pod.app);
+    assert_int_equal(names_count(names), 1);
+    pod_done(&pod, names);
+    names_free(names);
+    str_done(&text);
+}
+
 /* What a spec takes, cpu alone, and whether something in it is not counted. */
 static void the_request_is_the_schedulers(void **state) {
     static const struct {
@@ -513,6 +541,7 @@ static void amounts_beyond_the_struct_stay_at_its_limit(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_a_cache_keeps),
+        cmocka_unit_test(C44_managed_fields_and_unread_ones_are_not_kept),
         cmocka_unit_test(the_request_is_the_schedulers),
         cmocka_unit_test(a_terminal_pod_takes_nothing),
         cmocka_unit_test(a_failure_holds_nothing),
