@@ -234,7 +234,7 @@ static void workload_change(struct pass *pass, const struct cell *cell, int32_t 
     }
     const int32_t current = world_work_count(pass->world, work).current;
 
-    if (outdated || (replicas != HANDOVER_HOLD && replicas != current))
+    if ((outdated && !work->state.scaled) || (replicas != HANDOVER_HOLD && replicas != current))
         scale_plan(pass, cell, work->name, replicas == HANDOVER_HOLD ? current : replicas);
     if (!outdated)
         return;

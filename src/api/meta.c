@@ -59,6 +59,44 @@ static int read_map(struct jsonpull *pull, const struct meta_wanted *wanted,
     return r;
 }
 
+/* One entry of managedFields: the manager and its subresource may come in either order. */
+static int read_manager(struct jsonpull *pull, const struct meta_wanted *wanted, struct err *err) {
+    char subresource[META_VALUE_MAX + 1] = "";
+    const char *manager = NULL;
+    struct jsonpull_text key, text;
+    int r = member_object(pull, err);
+
+    while (r > 0 && (r = jsonpull_next_key(pull, &key, err)) > 0) {
+        size_t size_bytes;
+
+        if (jsonpull_text_is(&key, "manager")) {
+            if ((r = jsonpull_text(pull, &text, err)) < 0)
+                return r;
+            manager = listed(wanted->managers, &text);
+        } else if (jsonpull_text_is(&key, "subresource")) {
+            if ((r = jsonpull_text(pull, &text, err)) < 0)
+                return r;
+            if (jsonpull_text_copy(&text, subresource, sizeof(subresource), &size_bytes, NULL) < 0)
+                *subresource = '\0';
+        }
+        r = 1;
+    }
+    return r < 0 || !manager ? r : wanted->sink(wanted->arg, manager, subresource, err);
+}
+
+static int read_managers(struct jsonpull *pull, const struct meta_wanted *wanted, struct err *err) {
+    int r;
+
+    if (!wanted || !wanted->sink || !wanted->managers)
+        return 0;
+    if ((r = member_array(pull, err)) <= 0)
+        return r;
+    while ((r = jsonpull_next_item(pull, err)) > 0)
+        if ((r = read_manager(pull, wanted, err)) < 0)
+            return r;
+    return r;
+}
+
 static int read_field(struct jsonpull *pull, const struct jsonpull_text *key,
                       const struct meta_wanted *wanted, struct meta *meta, struct err *err) {
     if (jsonpull_text_is(key, "name"))
@@ -84,6 +122,8 @@ static int read_field(struct jsonpull *pull, const struct jsonpull_text *key,
                         err);
     if (jsonpull_text_is(key, "annotations"))
         return read_map(pull, wanted, wanted ? wanted->annotations : NULL, false, err);
+    if (jsonpull_text_is(key, "managedFields"))
+        return read_managers(pull, wanted, err);
     return 0;
 }
 
@@ -154,6 +194,27 @@ static int take_json(const json_t *metadata, const char *field, const struct met
     return 0;
 }
 
+static int take_managers(const json_t *metadata, const struct meta_wanted *wanted,
+                         struct err *err) {
+    size_t i;
+    json_t *entry;
+    int r;
+
+    if (!wanted->managers)
+        return 0;
+    json_array_foreach(json_object_get(metadata, "managedFields"), i, entry) {
+        const char *name = json_string_value(json_object_get(entry, "manager"));
+        const char *subresource = json_string_value(json_object_get(entry, "subresource"));
+        const struct jsonpull_text text = {.bytes = name, .size_bytes = name ? strlen(name) : 0};
+        const char *manager = name ? listed(wanted->managers, &text) : NULL;
+
+        if (manager &&
+            (r = wanted->sink(wanted->arg, manager, subresource ? subresource : "", err)) < 0)
+            return r;
+    }
+    return 0;
+}
+
 static int read_json(const json_t *metadata, const struct meta_wanted *wanted, struct meta *meta,
                      struct err *err) {
     int r;
@@ -168,7 +229,8 @@ static int read_json(const json_t *metadata, const struct meta_wanted *wanted, s
     meta->deleting = json_presence(metadata, "deletionTimestamp") == JSON_SET;
     if (wanted && wanted->sink &&
         ((r = take_json(metadata, "labels", wanted, wanted->labels, wanted->all_labels, err)) < 0 ||
-         (r = take_json(metadata, "annotations", wanted, wanted->annotations, false, err)) < 0))
+         (r = take_json(metadata, "annotations", wanted, wanted->annotations, false, err)) < 0 ||
+         (r = take_managers(metadata, wanted, err)) < 0))
         return r;
     return finish(meta, err);
 }

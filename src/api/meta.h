@@ -1,7 +1,8 @@
 /* meta.h - an object's metadata, read in one pass, for the cache and for our own kinds.
  *
- * Keeps what a cache needs of it and offers the labels and annotations that the caller names;
- * everything else, managedFields above all, is skipped and never copied.
+ * Keeps what a cache needs of it and offers the labels, annotations and field managers that the
+ * caller names; everything else, what managedFields says of fields above all, is skipped and never
+ * copied.
  * Ownership: struct meta holds its texts itself. What a sink is given is borrowed for the call.
  * Units:     unix milliseconds.
  * Errors:    ERR_INVALID for broken JSON, a field of another type, a missing name, and a text that
@@ -31,16 +32,18 @@ struct meta {
     bool deleting;      /* deletionTimestamp is set */
 };
 
-/* Told of each wanted label and annotation, in the document's order. For a listed one key is the
- * pointer from the list. A repeated key comes again: the last one counts. */
+/* Told of each wanted label, annotation and field manager, in the document's order. For a listed
+ * one key is the pointer from the list. A repeated key comes again: the last one counts. The value
+ * of a manager is the subresource it wrote through, "" for the object itself. */
 typedef int (*meta_sink)(void *arg, const char *key, const char *value, struct err *err);
 
 /* All-zero wants nothing. A value longer than META_VALUE_MAX is passed over, as if absent. */
 struct meta_wanted {
     const char *const *labels; /* ends in NULL; NULL: none */
     const char *const *annotations;
-    bool all_labels; /* every label, listed or not */
-    meta_sink sink;  /* a negative result ends the reading with it */
+    const char *const *managers; /* of managedFields: whose writes the object shows */
+    bool all_labels;             /* every label, listed or not */
+    meta_sink sink;              /* a negative result ends the reading with it */
     void *arg;
 };
 

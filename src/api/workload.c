@@ -17,6 +17,7 @@ static const char *const wanted_labels[] = {
     [LABEL_MANAGED + 1] = NULL,
 };
 static const char *const wanted_annotations[] = {OBJECTNAME_ANNOTATION_HASH, NULL};
+static const char *const wanted_managers[] = {OBJECTNAME_SCALE_MANAGER, NULL};
 
 struct reader {
     struct names *names;
@@ -30,6 +31,10 @@ static int take_entry(void *arg, const char *key, const char *value, struct err 
 
     if (key == wanted_labels[LABEL_MANAGED]) {
         workload->managed = strcmp(value, OBJECTNAME_MANAGER) == 0;
+        return 0;
+    }
+    if (key == wanted_managers[0]) {
+        workload->scaled = workload->scaled || strcmp(value, "scale") == 0;
         return 0;
     }
     if (key == wanted_labels[LABEL_APP_UID])
@@ -115,6 +120,7 @@ int workload_read(enum workload_kind kind, const char *bytes, size_t size_bytes,
     struct reader reader = {.names = names, .workload = {.kind = (uint8_t)kind, .replicas = 1}};
     const struct projection projection = {.wanted = {.labels = wanted_labels,
                                                      .annotations = wanted_annotations,
+                                                     .managers = wanted_managers,
                                                      .sink = take_entry,
                                                      .arg = &reader},
                                           .read_spec = read_spec_field,

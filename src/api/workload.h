@@ -43,6 +43,7 @@ struct workload {
     int32_t ordinals_start; /* StatefulSet */
     uint8_t kind;           /* enum workload_kind */
     bool managed;           /* app.kubernetes.io/managed-by is ours */
+    bool scaled; /* replicas belong to our scale manager: a template may leave them out */
     bool paused;
     bool deadline_exceeded; /* condition Progressing has reason ProgressDeadlineExceeded */
     bool deleting;

@@ -206,6 +206,34 @@ static void only_wanted_entries_are_told(void **state) {
     }
 }
 
+static void wanted_field_managers_are_told_with_their_subresource(void **state) {
+    static const char *const managers[] = {"ours", "ours-scale", NULL};
+    static const struct {
+        const char *fields;
+        const char *want;
+    } rows[] = {
+        {"[{\"manager\":\"ours\",\"fieldsV1\":{\"f:spec\":{\"manager\":\"no\"}}}]", "ours=;"},
+        {"[{\"manager\":\"ours-scale\",\"subresource\":\"scale\"}]", "ours-scale=scale;"},
+        {"[{\"subresource\":\"scale\",\"time\":null,\"manager\":\"ours-scale\"},"
+         "{\"manager\":\"kubectl\",\"subresource\":\"status\"},{\"manager\":\"ours\"}]",
+         "ours-scale=scale;ours=;"},
+        {"[{}]", ""},
+        {"[]", ""},
+        {"null", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct told told = {0};
+        const struct meta_wanted wanted = {.managers = managers, .sink = tell, .arg = &told};
+        struct meta meta = {0};
+        auto_free char *json = str_printf("{\"managedFields\":%s,\"name\":\"n\"}", rows[i].fields);
+
+        assert_int_equal(read_both(json, &wanted, &meta, NULL), 0);
+        assert_string_equal(told.text, rows[i].want);
+    }
+}
+
 static void a_value_too_long_reads_as_absent(void **state) {
     static const char *const labels[] = {"app", "zone", NULL};
 
@@ -249,6 +277,7 @@ int main(void) {
         cmocka_unit_test(texts_fit_or_are_refused),
         cmocka_unit_test(the_longest_key_fits),
         cmocka_unit_test(only_wanted_entries_are_told),
+        cmocka_unit_test(wanted_field_managers_are_told_with_their_subresource),
         cmocka_unit_test(a_value_too_long_reads_as_absent),
         cmocka_unit_test(a_sink_ends_the_reading),
     };

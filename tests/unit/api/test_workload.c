@@ -17,7 +17,8 @@ static void reads_what_a_cache_keeps(void **state) {
         "\"creationTimestamp\":\"2026-01-05T10:11:12Z\",\"labels\":{\"bulkhead.dev/app-uid\":"
         "\"0f3a\",\"bulkhead.dev/app\":\"web\",\"bulkhead.dev/zone\":\"eu-a\","
         "\"app.kubernetes.io/managed-by\":\"bulkhead\"},\"annotations\":{"
-        "\"bulkhead.dev/template-hash\":\"v1:77\"}},\"spec\":{\"replicas\":0,\"paused\":true,"
+        "\"bulkhead.dev/template-hash\":\"v1:77\"},\"managedFields\":[{\"manager\":"
+        "\"bulkhead-scale\",\"subresource\":\"scale\"}]},\"spec\":{\"replicas\":0,\"paused\":true,"
         "\"ordinals\":{\"start\":3000},\"template\":{\"spec\":{\"replicas\":9}}},\"status\":{"
         "\"replicas\":6,\"updatedReplicas\":5,\"readyReplicas\":4,\"availableReplicas\":3,"
         "\"observedGeneration\":6,\"currentRevision\":\"web-1\",\"updateRevision\":\"web-2\"}}";
@@ -45,7 +46,7 @@ static void reads_what_a_cache_keeps(void **state) {
     assert_int_equal(got.ready_replicas, 4);
     assert_int_equal(got.available_replicas, 3);
     assert_int_equal(got.ordinals_start, 3000);
-    assert_true(got.managed && got.paused && !got.deadline_exceeded && !got.deleting);
+    assert_true(got.managed && got.scaled && got.paused && !got.deadline_exceeded && !got.deleting);
     workload_done(&got, names);
     assert_int_equal(names_count(names), 0);
     workload_done(NULL, names);
@@ -74,6 +75,7 @@ static void absent_null_and_zero_replicas_differ(void **state) {
         assert_int_equal(read_text(json, NULL, &got, NULL), 0);
         assert_int_equal(got.replicas, rows[i].want);
         assert_int_equal(got.status_replicas, 0);
+        assert_false(got.scaled);
         assert_null(got.app_uid);
     }
 }
