@@ -120,6 +120,7 @@ static struct rollout_zone zone_standing(const struct pass *pass, int32_t at, co
         .current = strcmp(pass->revisions[at].name, wanted) == 0,
         .settled = true,
         .empty = !pass->revisions[at].name[0],
+        .same = true,
         .faulted = true,
     };
     char label[64];
@@ -135,11 +136,15 @@ static struct rollout_zone zone_standing(const struct pass *pass, int32_t at, co
             continue;
         standing.faulted = false;
         work = work_find(works, cell->child, label);
+        if (!work || !work->state.template_hash ||
+            strcmp(work->state.template_hash, pass->app->hash) != 0)
+            standing.same = false;
         if (!work || !work_settled(work, pass->app->hash, cell->replicas))
             standing.settled = false;
         if (work && work->state.deadline_exceeded)
             standing.failed = true;
     }
+    standing.same = standing.same && !standing.faulted;
     return standing;
 }
 
@@ -212,10 +217,12 @@ static void rollout_make(struct pass *pass) {
         }
         snprintf(pass->revisions[index[step.take]].name, REVISION_NAME_SIZE, "%s", wanted);
         zones[step.take].current = true;
-        zones[step.take].settled = zones[step.take].empty;
+        zones[step.take].settled =
+            zones[step.take].empty || (zones[step.take].same && zones[step.take].settled);
         zones[step.take].empty = false;
         pass->revisions_changed = true;
-        pass->app->settled_ms = 0;
+        if (!zones[step.take].settled)
+            pass->app->settled_ms = 0;
     }
 }
 

@@ -4,24 +4,25 @@ static struct rollout_step step_of(int32_t take, const char *reason, int64_t aga
     return (struct rollout_step){.take = take, .reason = reason, .again_at_ms = again_at_ms};
 }
 
-/* The first zone that still has to take the template; -1: none. */
-static int32_t pending_of(const struct rollout_input *in, bool empty_only) {
+/* The first zone that still has to take the template, or of those where it changes nothing that
+ * runs; -1: none. */
+static int32_t pending_of(const struct rollout_input *in, bool idle_only) {
     for (int32_t i = 0; i < in->count; i++) {
         const struct rollout_zone *zone = &in->zones[i];
 
-        if (!zone->current && (zone->empty || (!empty_only && !zone->faulted)))
+        if (!zone->current && (zone->empty || zone->same || (!idle_only && !zone->faulted)))
             return i;
     }
     return -1;
 }
 
 struct rollout_step rollout_next(const struct rollout_input *in) {
-    const int32_t empty = pending_of(in, true);
+    const int32_t idle = pending_of(in, true);
     const int32_t pending = pending_of(in, false);
     bool begun = false;
 
-    if (empty >= 0)
-        return step_of(empty, "NewZone", INT64_MAX);
+    if (idle >= 0)
+        return step_of(idle, in->zones[idle].empty ? "NewZone" : "Unchanged", INT64_MAX);
     if (pending < 0)
         return step_of(-1, "Complete", INT64_MAX);
     if (in->paused)

@@ -2,7 +2,8 @@
  *
  * A zone takes the template once every zone that has it is settled and the pause has passed;
  * faulted zones are skipped, and neither block nor follow. A zone where nothing runs takes it at
- * once. Pure. Units: *_ms is monotonic milliseconds, handed in.
+ * once, and so does one that runs it already, as when a refused template is taken back. Pure.
+ * Units: *_ms is monotonic milliseconds, handed in.
  */
 #ifndef BULKHEAD_CORE_ROLLOUT_H
 #define BULKHEAD_CORE_ROLLOUT_H
@@ -14,6 +15,7 @@ struct rollout_zone {
     bool current; /* it is given the wanted template already */
     bool settled; /* every workload in it runs what it was given, ready and complete */
     bool empty;   /* nothing runs there yet */
+    bool same;    /* what runs there is the wanted template already */
     bool faulted;
     bool failed; /* its progress deadline passed */
 };

@@ -31,6 +31,8 @@ static const struct row {
      {.paused = true, .settled_ms = 1, .now_ms = 500}, -1, "Paused", INT64_MAX},
     {"but a zone where nothing runs takes it", {{.current = true}, {.empty = true}, {0}},
      {.paused = true, .now_ms = 500}, 1, "NewZone", INT64_MAX},
+    {"and one that runs it already", {{.current = true}, {.settled = true}, {.same = true}},
+     {.paused = true, .now_ms = 500}, 2, "Unchanged", INT64_MAX},
     {"all at once", {{.current = true}, {0}, {0}},
      {.all_at_once = true, .now_ms = 500}, 1, "AllAtOnce", INT64_MAX},
     {"done", {{.current = true}, {.current = true}, {.current = true}},
@@ -60,14 +62,15 @@ static void every_row(void **state) {
  * settled, and a zone that is taken did not have it. */
 static void never_two_zones_at_once(void **state) {
     (void)state;
-    for (unsigned code = 0; code < 1u << 15; code++) {
+    for (unsigned code = 0; code < 1u << 18; code++) {
         struct rollout_zone zones[3];
         const struct rollout_input in = {.zones = zones, .count = 3, .settled_ms = 1, .now_ms = 9};
 
         for (unsigned i = 0; i < 3; i++) {
-            const unsigned bits = code >> (i * 5);
+            const unsigned bits = code >> (i * 6);
 
-            zones[i] = (struct rollout_zone){bits & 1, bits & 2, bits & 4, bits & 8, bits & 16};
+            zones[i] =
+                (struct rollout_zone){bits & 1, bits & 2, bits & 4, bits & 8, bits & 16, bits & 32};
         }
         const struct rollout_step step = rollout_next(&in);
 
@@ -75,7 +78,7 @@ static void never_two_zones_at_once(void **state) {
         if (step.take < 0)
             continue;
         assert_false(zones[step.take].current);
-        if (zones[step.take].empty)
+        if (zones[step.take].empty || zones[step.take].same)
             continue;
         assert_false(zones[step.take].faulted);
         for (int i = 0; i < 3; i++)
