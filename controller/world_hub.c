@@ -83,6 +83,13 @@ static int app_read(struct feed *feed, const json_t *root, void **ret_object, st
     app->finalized = has_finalizer(root);
     app->status = json_incref(json_object_get(root, "status"));
     app->shape = -1;
+    const struct app *before = world_app(feed->world, app->meta.key);
+
+    /* What was found out of the app outlives this reading of it: a status write is one too. */
+    if (before && strcmp(before->meta.uid, app->meta.uid) == 0) {
+        app->owed = before->owed;
+        app->settled_ms = before->settled_ms;
+    }
     app->valid = appdefinition_parse(root, &app->spec, &app->fault) >= 0;
     if (app->valid)
         render_template_hash(app->spec.workload_spec, app->hash);
