@@ -1,6 +1,7 @@
 #include "controller/dispatch.h"
 
 #include "base/str.h"
+#include "controller/hold.h"
 #include "kube/status.h"
 
 #include <assert.h>
@@ -34,8 +35,7 @@ struct lane {
     int resent_count;
     int64_t resend_ms;
     unsigned failures;
-    uint64_t failed_digest;
-    int64_t held_until_ms;
+    struct holds holds;
     struct lane *next_lane; /* of the same key */
     struct lane *prev;      /* in the target's list, or in the list of resends */
     struct lane *after;
@@ -100,6 +100,7 @@ static void lane_unlist(struct lane *lane) {
 static void lane_free(struct lane *lane) {
     steps_drop(lane);
     plan_step_done(&lane->doubt);
+    holds_done(&lane->holds);
     free(lane);
 }
 
@@ -132,7 +133,7 @@ void dispatch_free(struct dispatch *dispatch) {
 static void lane_settle(struct lane *lane) {
     struct key *key = lane->owner;
 
-    if (lane->state != LANE_REST || lane->failures || lane->in_doubt)
+    if (lane->state != LANE_REST || lane->failures || lane->in_doubt || lane->holds.count)
         return;
     for (struct lane **at = &key->lanes; *at; at = &(*at)->next_lane) {
         if (*at == lane) {
@@ -157,6 +158,7 @@ static void report(struct lane *lane, const struct plan_step *step, const struct
         .reply = reply,
         .code = code,
         .lane_done = lane_done,
+        .failing = lane->holds.count > 0,
         .again = lane_done && lane->left_out,
         .retry_at_ms = retry_at_ms,
     };
@@ -178,23 +180,46 @@ static void lane_wait(struct lane *lane) {
 /* Gives the lane up after its step failed: the rest of it is dropped. */
 static void lane_fail(struct lane *lane, const struct kube_reply *reply, int code, int64_t now_ms) {
     const struct plan_step *step = &lane->steps[lane->next];
-    int64_t wait_ms = DISPATCH_INVALID_WAIT_MS;
+    const unsigned doublings = lane->failures < 16 ? lane->failures : 16;
+    int64_t wait_ms = (int64_t)DISPATCH_BACKOFF_FIRST_MS << doublings;
 
+    if (wait_ms > DISPATCH_BACKOFF_MAX_MS)
+        wait_ms = DISPATCH_BACKOFF_MAX_MS;
+    wait_ms = random_jitter_ms(&lane->dispatch->options.rng, wait_ms, 100);
     lane->dispatch->counts.failed++;
-    if (code != ERR_INVALID) {
-        const unsigned doublings = lane->failures < 16 ? lane->failures : 16;
-
-        wait_ms = (int64_t)DISPATCH_BACKOFF_FIRST_MS << doublings;
-        if (wait_ms > DISPATCH_BACKOFF_MAX_MS)
-            wait_ms = DISPATCH_BACKOFF_MAX_MS;
-        wait_ms = random_jitter_ms(&lane->dispatch->options.rng, wait_ms, 100);
+    if (!step->once) {
+        lane->failures++;
+        holds_note(&lane->holds, step, false, now_ms + wait_ms);
     }
-    lane->failures += !step->once;
-    lane->failed_digest = plan_step_digest(step);
-    lane->held_until_ms = now_ms + wait_ms;
-    report(lane, step, reply, code, true, lane->held_until_ms);
+    report(lane, step, reply, code, true, now_ms + wait_ms);
     steps_drop(lane);
     lane_settle(lane);
+}
+
+/* Goes on to the next step, or rests after the last. */
+static void lane_go_on(struct lane *lane) {
+    plan_step_done(&lane->steps[lane->next]);
+    lane->next++;
+    if (lane->next < lane->count) {
+        lane_wait(lane);
+        return;
+    }
+    steps_drop(lane);
+    lane_settle(lane);
+}
+
+/* Only a change can help this step: what concerns other objects does not wait for it. */
+static void step_refused(struct lane *lane, const struct kube_reply *reply, int64_t now_ms) {
+    const struct plan_step *step = &lane->steps[lane->next];
+    const int64_t until_ms = now_ms + DISPATCH_INVALID_WAIT_MS;
+
+    lane->dispatch->counts.failed++;
+    if (!step->once)
+        holds_note(&lane->holds, step, true, until_ms);
+    lane->count =
+        holds_drop_object(lane->steps, lane->next + 1, lane->count, plan_step_object(step));
+    report(lane, step, reply, ERR_INVALID, lane->next + 1 == lane->count, until_ms);
+    lane_go_on(lane);
 }
 
 /* What the answer to a write means for the lane: 0, or an enum err_code. */
@@ -287,21 +312,19 @@ static void step_answered(struct lane *lane, const struct kube_reply *reply, int
         lane_fail(lane, reply, ERR_RETRY, now_ms);
         return;
     }
+    lane->resent_count = 0;
+    if (code == ERR_INVALID) {
+        step_refused(lane, reply, now_ms);
+        return;
+    }
     if (code < 0) {
         lane_fail(lane, reply, code, now_ms);
         return;
     }
     lane->failures = 0;
-    lane->resent_count = 0;
+    holds_forget(&lane->holds, step);
     report(lane, step, reply, 0, lane->next + 1 == lane->count, 0);
-    plan_step_done(step);
-    lane->next++;
-    if (lane->next < lane->count) {
-        lane_wait(lane);
-        return;
-    }
-    steps_drop(lane);
-    lane_settle(lane);
+    lane_go_on(lane);
 }
 
 static void answered(void *arg, const struct kube_reply *reply) {
@@ -330,7 +353,7 @@ static void lane_start(struct lane *lane, int64_t now_ms) {
         if (lane->in_doubt)
             lane->in_doubt = false; /* an object that cannot be named was never written */
         if (lane->count > lane->next)
-            lane_fail(lane, &unsent, ERR_INVALID, now_ms);
+            step_refused(lane, &unsent, now_ms);
         return;
     }
     lane->reading = lane->in_doubt;
@@ -443,12 +466,6 @@ static struct lane *lane_find(struct dispatch *dispatch, const char *name, int t
     return lane;
 }
 
-/* Whether the lane's first step is the one that failed and its wait is not over. */
-static bool held_back(const struct lane *lane, const struct plan_lane *planned, int64_t now_ms) {
-    return lane->failures && now_ms < lane->held_until_ms &&
-           plan_step_digest(&planned->steps[0]) == lane->failed_digest;
-}
-
 static uint64_t lane_digest(const struct plan_step *steps, int count) {
     uint64_t digest = (uint64_t)count;
 
@@ -469,9 +486,25 @@ static bool goes_on(const struct lane *lane, const struct plan *plan) {
 
 static bool plan_writes_to(const struct plan *plan, int target) {
     for (int i = 0; i < plan->count; i++)
-        if (plan->lanes[i].target == target && plan->lanes[i].count)
+        if (plan->lanes[i].target == target)
             return true;
     return false;
+}
+
+/* Takes out of the plan what failed and is held back. Returns when the first of it may be sent. */
+static int64_t key_sift(struct dispatch *dispatch, const char *name, struct plan *plan,
+                        int64_t now_ms) {
+    int64_t again_ms = INT64_MAX;
+
+    for (int i = 0; i < plan->count; i++) {
+        struct lane *lane = lane_find(dispatch, name, plan->lanes[i].target, false);
+        const int64_t until_ms =
+            lane ? holds_sift(&lane->holds, &plan->lanes[i], now_ms) : INT64_MAX;
+
+        if (until_ms < again_ms)
+            again_ms = until_ms;
+    }
+    return again_ms;
 }
 
 /* Drops what the key had waiting: the newer plan knows better. A target that it no longer writes to
@@ -497,6 +530,7 @@ static void key_supersede(struct dispatch *dispatch, const char *name, const str
         if (!plan_writes_to(plan, lane->target)) {
             lane->failures = 0;
             lane->in_doubt = false;
+            holds_done(&lane->holds);
         }
         lane_settle(lane);
     }
@@ -504,7 +538,7 @@ static void key_supersede(struct dispatch *dispatch, const char *name, const str
 
 int64_t dispatch_submit(struct dispatch *dispatch, const char *name, struct plan *plan,
                         int64_t now_ms) {
-    int64_t again_ms = INT64_MAX;
+    const int64_t again_ms = key_sift(dispatch, name, plan, now_ms);
 
     key_supersede(dispatch, name, plan);
     for (int i = 0; i < plan->count; i++) {
@@ -519,11 +553,6 @@ int64_t dispatch_submit(struct dispatch *dispatch, const char *name, struct plan
             continue;
         if (lane->state == LANE_SENT) {
             lane->left_out = true;
-            continue;
-        }
-        if (held_back(lane, planned, now_ms)) {
-            if (lane->held_until_ms < again_ms)
-                again_ms = lane->held_until_ms;
             continue;
         }
         lane->digest = lane_digest(planned->steps, planned->count);
@@ -547,6 +576,16 @@ bool dispatch_idle(const struct dispatch *dispatch, const char *name) {
         if (lane->state != LANE_REST)
             return false;
     return true;
+}
+
+bool dispatch_failing(const struct dispatch *dispatch, const char *name, int target) {
+    struct key *key;
+
+    HASH_FIND_STR(dispatch->keys, name, key);
+    for (const struct lane *lane = key ? key->lanes : NULL; lane; lane = lane->next_lane)
+        if (lane->target == target)
+            return lane->holds.count > 0;
+    return false;
 }
 
 struct dispatch_counts dispatch_counts(const struct dispatch *dispatch) {

@@ -4,8 +4,10 @@
  * to a target, the newer plan's lane to it is left out: the answer brings the key back. What was
  * sent and not answered is uncertain: the object is read live before anything more of that key is
  * written there.
- * Bounds:    in flight a target; 429 and 5xx that name a wait are resent after it (C22); the same
- *            failed step of a (key, target) is held back with growing waits, a changed one is not.
+ * Bounds:    in flight a target; 429 and 5xx that name a wait are resent after it (C22).
+ * Failures:  a step that only a change can help (400, 403, 413, 422 and their like) stops its
+ * object and the rest of the lane goes on; any other failed step ends the lane. The same step is
+ *            held back with growing waits, a changed one is not.
  * Gate:      may_write() is asked before every write; without it nothing but reads is sent.
  * Ownership: a submitted plan's steps move in. Clients are the caller's; set NULL before they go.
  * Threads:   control only.
@@ -31,6 +33,7 @@ struct dispatch_report {
     const struct kube_reply *reply; /* NULL: it was never sent */
     int code;                       /* 0, or an enum err_code */
     bool lane_done;                 /* it was the lane's last: finished or given up */
+    bool failing;                   /* something of the lane is held back since it failed */
     bool again;                     /* a newer plan was left out meanwhile: reconcile the key */
     int64_t retry_at_ms;            /* with code < 0: when the key should be tried again */
 };
@@ -68,7 +71,7 @@ void dispatch_free(struct dispatch *dispatch);
 void dispatch_target_set(struct dispatch *dispatch, int target, struct kube_client *client);
 
 /* Takes over the plan, which is empty afterwards. Lanes without steps and targets without a client
- * are dropped. Returns when the key has to be reconciled again because a lane is held back;
+ * are dropped. Returns when the key has to be reconciled again because steps are held back;
  * INT64_MAX: no need. */
 int64_t dispatch_submit(struct dispatch *dispatch, const char *key, struct plan *plan,
                         int64_t now_ms);
@@ -78,6 +81,9 @@ int64_t dispatch_turn(struct dispatch *dispatch, int64_t now_ms);
 
 /* Whether nothing of this key is waiting or in flight. */
 bool dispatch_idle(const struct dispatch *dispatch, const char *key);
+
+/* Whether something of this key is held back from this target since it failed. */
+bool dispatch_failing(const struct dispatch *dispatch, const char *key, int target);
 
 /* Numbers for metrics. */
 struct dispatch_counts dispatch_counts(const struct dispatch *dispatch);

@@ -144,7 +144,9 @@ static void report(void *arg, const struct dispatch_report *told) {
             snprintf(text, sizeof text, "done, but it warns: %s", told->reply->warning);
         log_step(manager, told, text);
     }
-    world_refusal_set(manager->world, told->key, told->target, NULL);
+    /* The words stand while anything that was refused is still wanted and held back. */
+    if (!told->failing)
+        world_refusal_set(manager->world, told->key, told->target, NULL);
     /* What a live read found is in no cache that would ask for the key. */
     if (told->again || told->step->verb == KUBE_GET)
         wake(manager, QUEUE_CAPACITY, told->key, 0);
@@ -237,6 +239,16 @@ static void events_send(struct manager *manager, int64_t now_ms) {
     }
 }
 
+/* Words of a refusal fall with the plan that no longer wants what was refused. */
+static void refusals_review(struct manager *manager, const char *key) {
+    if (strncmp(key, "cells/", 6) != 0)
+        return;
+    for (int target = 0; target <= world_child_count(manager->world); target++)
+        if (world_refusal(manager->world, key, target) &&
+            !dispatch_failing(manager->dispatch, key, target))
+            world_refusal_set(manager->world, key, target, NULL);
+}
+
 static void reconcile_key(struct manager *manager, const char *key, enum queue_lane lane,
                           int64_t now_ms) {
     struct plan plan = {0};
@@ -269,6 +281,7 @@ static void reconcile_key(struct manager *manager, const char *key, enum queue_l
     const int64_t again_ms = plan.again_at_ms;
     const int64_t held_ms = dispatch_submit(manager->dispatch, key, &plan, now_ms);
 
+    refusals_review(manager, key);
     if (again_ms)
         queue_add_at(manager->queue, lane, key, again_ms, NULL);
     if (held_ms != INT64_MAX)

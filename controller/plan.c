@@ -242,3 +242,11 @@ uint64_t plan_step_digest(const struct plan_step *step) {
     hash = fold_text(hash, step->uid);
     return fold_text(hash, step->body);
 }
+
+uint64_t plan_step_object(const struct plan_step *step) {
+    uint64_t hash = fold_text(UINT64_C(0xcbf29ce484222325), step->group);
+
+    hash = fold_text(hash, step->resource);
+    hash = fold_text(hash, step->ns);
+    return fold_text(hash, step->name);
+}

@@ -109,4 +109,7 @@ void plan_step_done(struct plan_step *step);
 /* A number that differs, but for chance, when where or what is written differs: FNV-1a 64. */
 uint64_t plan_step_digest(const struct plan_step *step);
 
+/* The same of the object alone, whatever is done with it or with a subresource of it. */
+uint64_t plan_step_object(const struct plan_step *step);
+
 #endif

@@ -436,7 +436,8 @@ void world_refusals_forget(struct world *world, const char *ns, const char *name
 
 const char *world_refusal(const struct world *world, const char *key, int target) {
     char name[WORLD_KEY_SIZE + 16];
-    const struct refusal *refusal = refusal_find(world, key, target, name, sizeof name);
+    const struct refusal *refusal =
+        world->refusals ? refusal_find(world, key, target, name, sizeof name) : NULL;
 
     return refusal ? refusal->text : NULL;
 }

@@ -17,6 +17,9 @@
 static void relay(void *arg, const struct http_incoming *incoming, struct http_reply *reply) {
     static const char unauthorized[] = "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":"
                                        "\"Failure\",\"reason\":\"Unauthorized\",\"code\":401}";
+    static const char invalid[] =
+        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"reason\":"
+        "\"Invalid\",\"message\":\"spec.template: not in this cluster\",\"code\":422}";
     struct fabric_cluster *cluster = arg;
     struct http_incoming passed = *incoming;
     const bool is_write = strcmp(incoming->method, "GET") != 0;
@@ -31,6 +34,11 @@ static void relay(void *arg, const struct http_incoming *incoming, struct http_r
     /* Events and the Lease are no work: they go on while nothing happens. */
     if (is_write && !strstr(incoming->path, "/events") && !strstr(incoming->path, "/leases"))
         cluster->writes++;
+    if (is_write && cluster->refused && incoming->body_bytes &&
+        memmem(incoming->body, incoming->body_bytes, cluster->refused, strlen(cluster->refused))) {
+        http_answer(reply, 422, "application/json", invalid, sizeof invalid - 1);
+        return;
+    }
     if (is_write && cluster->strict && strcmp(incoming->method, "DELETE") != 0) {
         snprintf(query, sizeof query, "%s%sfieldValidation=Strict", incoming->query,
                  *incoming->query ? "&" : "");

@@ -26,6 +26,7 @@ struct fabric_cluster {
     /* Told of each of the controller's requests, before it is carried out; NULL: nobody. */
     void (*asked)(const struct fabric_cluster *cluster, const struct http_incoming *incoming);
     bool strict;                 /* unknown and repeated fields in what it writes are refused */
+    const char *refused;         /* a write whose body contains this is answered 422; NULL: none */
     bool revoked;                /* its credential is: every request is answered 401 */
     struct transport *transport; /* the test's own, without faults */
     struct kube_client *client;

@@ -53,7 +53,8 @@ struct bed {
     struct kube_client *hub, *child;
     struct dispatch *dispatch;
     bool may_write;
-    char told[4096]; /* "key/target/code[!] " for each report; ! when the lane is done */
+    char told[4096]; /* "key/target/code[!] " for each report: ! when the lane is done,
+                        ? when something of it is held back, + when the key must come again */
     int64_t retry_ms;
 };
 
@@ -67,8 +68,9 @@ static void report(void *arg, const struct dispatch_report *told) {
     struct bed *of = arg;
     const size_t used = strlen(of->told);
 
-    snprintf(of->told + used, sizeof of->told - used, "%s/%d/%d%s%s ", told->key, told->target,
-             told->code, told->lane_done ? "!" : "", told->again ? "+" : "");
+    snprintf(of->told + used, sizeof of->told - used, "%s/%d/%d%s%s%s ", told->key, told->target,
+             told->code, told->lane_done ? "!" : "", told->failing ? "?" : "",
+             told->again ? "+" : "");
     if (told->retry_at_ms)
         of->retry_ms = told->retry_at_ms;
 }
@@ -132,6 +134,17 @@ static void add(struct plan *plan, int target, const char *name) {
     plan_apply(plan, target, QUEUE_CAPACITY, &where, "bulkhead", json_pack("{s:s}", "a", name));
 }
 
+static void add_scale(struct plan *plan, int target, const char *name) {
+    const struct url_target where = {.group = "apps",
+                                     .version = "v1",
+                                     .resource = "deployments",
+                                     .ns = "n",
+                                     .name = name,
+                                     .subresource = "scale"};
+
+    plan_apply(plan, target, QUEUE_CAPACITY, &where, "bulkhead-scale", json_pack("{s:i}", "n", 1));
+}
+
 static void steps_of_a_lane_go_in_order_and_lanes_apart(void **state) {
     (void)state;
     struct plan plan = {0};
@@ -166,7 +179,7 @@ static void a_failed_step_ends_its_lane_only(void **state) {
     answer(&bed.hub_wire, 0, 409, -1, "{\"reason\":\"Conflict\"}");
     answer(&bed.child_wire, 0, 200, -1, "{}");
     dispatch_turn(bed.dispatch, now());
-    assert_string_equal(bed.told, "k/0/-2! k/1/0! ");
+    assert_string_equal(bed.told, "k/0/-2!? k/1/0! ");
     assert_int_equal(bed.hub_wire.count, 1);
 }
 
@@ -211,7 +224,7 @@ static void C22_a_named_wait_is_waited_and_resent_ten_times(void **state) {
     }
     assert_string_equal(bed.told, "");
     answer(&bed.child_wire, 10, 429, 3000, "{\"reason\":\"TooManyRequests\"}");
-    assert_string_equal(bed.told, "k/1/-1! ");
+    assert_string_equal(bed.told, "k/1/-1!? ");
 }
 
 static void C22_a_500_without_a_wait_is_sent_once(void **state) {
@@ -222,7 +235,7 @@ static void C22_a_500_without_a_wait_is_sent_once(void **state) {
     dispatch_submit(bed.dispatch, "k", &plan, now());
     dispatch_turn(bed.dispatch, now());
     answer(&bed.child_wire, 0, 500, -1, "oops");
-    assert_string_equal(bed.told, "k/1/-1! ");
+    assert_string_equal(bed.told, "k/1/-1!? ");
     assert_true(bed.retry_ms > now());
 }
 
@@ -234,7 +247,7 @@ static void the_same_failed_step_is_held_back_and_a_changed_one_is_not(void **st
     dispatch_submit(bed.dispatch, "k", &plan, now());
     dispatch_turn(bed.dispatch, now());
     answer(&bed.child_wire, 0, 422, -1, "{\"reason\":\"Invalid\",\"message\":\"no\"}");
-    assert_string_equal(bed.told, "k/1/-4! ");
+    assert_string_equal(bed.told, "k/1/-4!? ");
     add(&plan, 1, "c");
     assert_int_equal(dispatch_submit(bed.dispatch, "k", &plan, now()), bed.retry_ms);
     dispatch_turn(bed.dispatch, now());
@@ -243,6 +256,94 @@ static void the_same_failed_step_is_held_back_and_a_changed_one_is_not(void **st
     assert_int_equal(dispatch_submit(bed.dispatch, "k", &plan, now()), INT64_MAX);
     dispatch_turn(bed.dispatch, now());
     assert_int_equal(bed.child_wire.count, 2);
+}
+
+static void a_refusal_stops_its_object_and_nothing_else(void **state) {
+    (void)state;
+    struct plan plan = {0};
+
+    for (int round = 0; round < 3; round++) {
+        bed.told[0] = '\0';
+        add(&plan, 1, "a");
+        add(&plan, 1, "b");
+        add_scale(&plan, 1, "b");
+        add(&plan, 1, "c");
+        const int at = bed.child_wire.count;
+        const int64_t again_ms = dispatch_submit(bed.dispatch, "k", &plan, now());
+
+        dispatch_turn(bed.dispatch, now());
+        answer(&bed.child_wire, at, 200, -1, "{}");
+        dispatch_turn(bed.dispatch, now());
+        if (round != 1) { /* b is held back in the second */
+            assert_int_equal(again_ms, INT64_MAX);
+            assert_non_null(strstr(bed.child_wire.sent[at + 1].target, "/b?"));
+            answer(&bed.child_wire, at + 1, 422, -1, "{\"reason\":\"Invalid\"}");
+            dispatch_turn(bed.dispatch, now());
+        }
+        const int last = bed.child_wire.count - 1;
+
+        assert_non_null(strstr(bed.child_wire.sent[last].target, "/c?"));
+        answer(&bed.child_wire, last, 200, -1, "{}");
+        assert_string_equal(bed.told, round == 1   ? "k/1/0? k/1/0!? "
+                                      : round == 0 ? "k/1/0 k/1/-4? k/1/0!? "
+                                                   : "k/1/0? k/1/-4? k/1/0!? ");
+        assert_true(dispatch_failing(bed.dispatch, "k", 1));
+        assert_true(dispatch_idle(bed.dispatch, "k"));
+        if (round == 1) {
+            assert_in_range(again_ms - now(), 1, DISPATCH_INVALID_WAIT_MS);
+            clock_advance(&bed.clock, DISPATCH_INVALID_WAIT_MS);
+        }
+    }
+    add(&plan, 1, "a");
+    dispatch_submit(bed.dispatch, "k", &plan, now());
+    assert_false(dispatch_failing(bed.dispatch, "k", 1));
+}
+
+static void a_live_read_of_a_refused_object_keeps_it_held(void **state) {
+    static const struct url_target where = {
+        .group = "apps", .version = "v1", .resource = "deployments", .ns = "n", .name = "a"};
+    struct plan plan = {0};
+
+    (void)state;
+    add(&plan, 1, "a");
+    dispatch_submit(bed.dispatch, "k", &plan, now());
+    dispatch_turn(bed.dispatch, now());
+    answer(&bed.child_wire, 0, 403, -1, "{\"reason\":\"Forbidden\"}");
+    plan_add(&plan, 1, QUEUE_CAPACITY, KUBE_GET, &where);
+    dispatch_submit(bed.dispatch, "k", &plan, now());
+    dispatch_turn(bed.dispatch, now());
+    answer(&bed.child_wire, 1, 404, -1, "{\"reason\":\"NotFound\"}");
+    assert_true(dispatch_failing(bed.dispatch, "k", 1));
+    add(&plan, 1, "a");
+    assert_int_equal(dispatch_submit(bed.dispatch, "k", &plan, now()), bed.retry_ms);
+    dispatch_turn(bed.dispatch, now());
+    assert_int_equal(bed.child_wire.count, 2);
+}
+
+static void what_precedes_a_failed_step_is_sent_and_what_follows_waits(void **state) {
+    (void)state;
+    struct plan plan = {0};
+
+    add(&plan, 1, "b");
+    dispatch_submit(bed.dispatch, "k", &plan, now());
+    dispatch_turn(bed.dispatch, now());
+    answer(&bed.child_wire, 0, 500, -1, "oops");
+    add(&plan, 1, "a");
+    add(&plan, 1, "b");
+    add(&plan, 1, "c");
+    assert_int_equal(dispatch_submit(bed.dispatch, "k", &plan, now()), bed.retry_ms);
+    dispatch_turn(bed.dispatch, now());
+    assert_non_null(strstr(bed.child_wire.sent[1].target, "/a?"));
+    answer(&bed.child_wire, 1, 200, -1, "{}");
+    dispatch_turn(bed.dispatch, now());
+    assert_int_equal(bed.child_wire.count, 2);
+    assert_true(dispatch_failing(bed.dispatch, "k", 1));
+    clock_advance(&bed.clock, bed.retry_ms - now());
+    add(&plan, 1, "b");
+    dispatch_submit(bed.dispatch, "k", &plan, now());
+    dispatch_turn(bed.dispatch, now());
+    answer(&bed.child_wire, 2, 200, -1, "{}");
+    assert_false(dispatch_failing(bed.dispatch, "k", 1));
 }
 
 static void what_had_no_answer_is_read_before_it_is_written_again(void **state) {
@@ -266,7 +367,7 @@ static void what_had_no_answer_is_read_before_it_is_written_again(void **state) 
         bed.told[0] = '\0';
         answer(&bed.child_wire, at + 1, 200, -1, "{\"kind\":\"Deployment\"}");
         dispatch_turn(bed.dispatch, now());
-        assert_string_equal(bed.told, "k/1/0! ");
+        assert_string_equal(bed.told, "k/1/0!? ");
         assert_int_equal(bed.child_wire.count, at + 2);
         add(&plan, 1, "c");
         clock_advance(&bed.clock, 400000);
@@ -370,6 +471,9 @@ int main(void) {
         WITH_BED(C22_a_named_wait_is_waited_and_resent_ten_times),
         WITH_BED(C22_a_500_without_a_wait_is_sent_once),
         WITH_BED(the_same_failed_step_is_held_back_and_a_changed_one_is_not),
+        WITH_BED(a_refusal_stops_its_object_and_nothing_else),
+        WITH_BED(a_live_read_of_a_refused_object_keeps_it_held),
+        WITH_BED(what_precedes_a_failed_step_is_sent_and_what_follows_waits),
         WITH_BED(what_had_no_answer_is_read_before_it_is_written_again),
         WITH_BED(what_was_never_sent_is_not_in_doubt),
         WITH_BED(a_newer_plan_drops_what_is_unsent),
