@@ -5,6 +5,7 @@
 #include "controller/connection.h"
 #include "controller/election.h"
 #include "controller/manager.h"
+#include "web/web.h"
 
 #include <argp.h>
 #include <signal.h>
@@ -23,6 +24,7 @@ const char *argp_program_version = "bulkhead-controller 0.1.0";
 struct arguments {
     struct hub_options hub;
     const char *ns;
+    const char *web_address; /* NULL: no web thread */
     bool observe;
     bool loopback;
     bool quiet;
@@ -64,6 +66,9 @@ static error_t option(int key, char *arg, struct argp_state *state) {
             argp_error(state, "--leader-elect=%s: true or false", arg);
         arguments->elect = !arg || strcmp(arg, "true") == 0;
         return 0;
+    case 'w':
+        arguments->web_address = arg;
+        return 0;
     case 'q':
         arguments->quiet = true;
         return 0;
@@ -88,6 +93,7 @@ static void print_line(void *arg, const char *line) {
 struct wiring {
     struct arguments arguments;
     struct connection connection;
+    struct web *web; /* NULL: none */
 };
 
 static int connect_child(void *arg, const char *child, const char *kubeconfig,
@@ -103,6 +109,27 @@ static void wired_line(void *arg, const char *line) {
     print_line(&wiring->arguments, line);
 }
 
+static void wake_control(void *arg) {
+    struct wiring *wiring = arg;
+
+    fetch_wake(wiring->connection.fetch);
+}
+
+/* Starts the web thread if it was asked for. */
+static int start_web(struct wiring *wiring, struct err *err) {
+    const struct web_options serving = {
+        .address = wiring->arguments.web_address, .wake = wake_control, .arg = wiring};
+    char line[64];
+
+    if (!serving.address)
+        return 0;
+    if (web_new(&serving, &wiring->web, err) < 0)
+        return err_wrap(err, ERR_INVALID, "--web-address");
+    snprintf(line, sizeof line, "probes and metrics on port %d", web_port_number(wiring->web));
+    wired_line(wiring, line);
+    return 0;
+}
+
 /* Returns the exit status: 0 after a signal, 1 once leadership is lost. */
 static int run(struct wiring *wiring, struct hub_connection *hub, struct manager *manager) {
     bool was_synced = false;
@@ -113,6 +140,7 @@ static int run(struct wiring *wiring, struct hub_connection *hub, struct manager
 
         if (stopping && !stop_ms) {
             stop_ms = now_ms + STOP_MAX_MS;
+            web_stopping(wiring->web);
             manager_stop(manager);
             wired_line(wiring, "stopping: what is in flight is waited for");
         }
@@ -128,8 +156,12 @@ static int run(struct wiring *wiring, struct hub_connection *hub, struct manager
             was_synced = true;
             wired_line(wiring, "the hub's caches are filled");
         }
+        const int64_t web_ms = web_turn(wiring->web, manager, now_ms);
+
         if (hub_ms < due_ms)
             due_ms = hub_ms;
+        if (web_ms < due_ms)
+            due_ms = web_ms;
         if (due_ms > now_ms + TURN_MAX_MS)
             due_ms = now_ms + TURN_MAX_MS;
         fetch_turn(wiring->connection.fetch, due_ms > now_ms ? (int)(due_ms - now_ms) : 0);
@@ -149,6 +181,8 @@ int main(int argc, char **argv) {
         {"allow-loopback", 'l', NULL, 0, "children may be on loopback addresses: for tests", 0},
         {"leader-elect", 'e', "true|false", OPTION_ARG_OPTIONAL,
          "write only while holding the Lease " ELECTION_LEASE " (true)", 0},
+        {"web-address", 'w', "ADDR:PORT", 0,
+         "serve /healthz and /readyz there, over plain HTTP (not served)", 0},
         {"quiet", 'q', NULL, 0, "no line for each write", 0},
         {0},
     };
@@ -174,8 +208,10 @@ int main(int argc, char **argv) {
     wiring.connection.loopback = wiring.arguments.loopback;
     if (fetch_new(&wiring.connection.fetch, &err) < 0 ||
         hub_connection_new(&wiring.connection, &wiring.arguments.hub, clock_mono_ms(NULL), &hub,
-                           &err) < 0) {
+                           &err) < 0 ||
+        start_web(&wiring, &err) < 0) {
         fprintf(stderr, "bulkhead-controller: %s\n", err.msg);
+        hub_connection_free(hub);
         fetch_free(wiring.connection.fetch);
         return 1;
     }
@@ -195,6 +231,7 @@ int main(int argc, char **argv) {
 
     const int status = run(&wiring, hub, manager);
 
+    web_free(wiring.web);
     manager_free(manager);
     hub_connection_free(hub);
     fetch_free(wiring.connection.fetch);

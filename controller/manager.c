@@ -342,6 +342,10 @@ bool manager_leads(const struct manager *manager, int64_t now_ms) {
     return !manager->election || election_leads(manager->election, now_ms);
 }
 
+bool manager_observes(const struct manager *manager) {
+    return manager->options.observe;
+}
+
 bool manager_lost(const struct manager *manager) {
     return manager->election && election_lost(manager->election);
 }

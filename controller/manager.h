@@ -59,6 +59,9 @@ bool manager_synced(const struct manager *manager);
 /* Whether this process may write: it leads, or there is no election. */
 bool manager_leads(const struct manager *manager, int64_t now_ms);
 
+/* Whether it computes and explains and writes nothing. */
+bool manager_observes(const struct manager *manager);
+
 /* Whether it led and lost: the caller ends the process without another turn. */
 bool manager_lost(const struct manager *manager);
 

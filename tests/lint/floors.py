@@ -9,7 +9,7 @@ MAY = {
     "api": "base core", "kube": "base net",
     "drivers": "base net core api kube",
     "controller": "base net core api kube drivers",  # net in dispatch.c only
-    "web": "base net core api", "apiserver": "base net", "fleet": "base core api kube",
+    "web": "base net core api kube drivers controller", "apiserver": "base net", "fleet": "base core api kube",
     "cli": "base core api kube",
 }
 LIB = {"curl/": "net", "libwebsockets.h": "net", "openssl/": "net", "yaml.h": "base"}
