@@ -94,8 +94,8 @@ static void C68_a_broken_kubeconfig_is_not_quoted(void **state) {
         "{tokenFile: /x, password: planted}",
         "{client-key-data: planted, client-certificate-data: planted}",
         "{client-key-data: cGxhbnRlZA==, client-certificate-data: cGxhbnRlZA==}",
-        "{exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/true, env: [{name: A, "
-        "value: planted}], args: [planted]}}",
+        ("{exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/true, env: [{name: A, "
+         "value: planted}], args: [planted]}}"),
         "{auth-provider: {name: gcp, config: {access-token: planted}}}",
         "{as: other, token: planted, as-uid: x}",
         "planted",
