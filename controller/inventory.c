@@ -173,23 +173,37 @@ void inventory_child_set(struct inventory *inventory, int child, const struct ch
     inventory->stale = true;
 }
 
-void inventory_child_drop(struct inventory *inventory, int child) {
+/* Forgets nodes and pods; presences that hold an assignment stay if they may. */
+static void child_empty(struct inventory *inventory, int child, bool keep_assigned) {
     struct inventory_node *node, *next_node;
     struct presence *presence, *next_presence;
 
-    if (child >= inventory->member_room)
-        return;
+    inventory->stale = true;
+    inventory->members[child].nodes = 0;
     HASH_ITER(hh, inventory->nodes, node, next_node) {
         if (node->child == child)
             node_free(inventory, node);
     }
     HASH_ITER(hh, inventory->presences, presence, next_presence) {
-        if (presence->key.child == child)
-            presence_free(inventory, presence);
+        if (presence->key.child != child)
+            continue;
+        if (!keep_assigned)
+            presence->assigned = 0;
+        presence->pods = (struct inventory_pods){0};
+        inventory_presence_charge(inventory, presence);
     }
-    inventory->members[child].nodes = 0;
+}
+
+void inventory_child_forget(struct inventory *inventory, int child) {
+    if (child < inventory->member_room)
+        child_empty(inventory, child, true);
+}
+
+void inventory_child_drop(struct inventory *inventory, int child) {
+    if (child >= inventory->member_room)
+        return;
+    child_empty(inventory, child, false);
     member_done(inventory, &inventory->members[child]);
-    inventory->stale = true;
 }
 
 static struct inventory_node *node_get(struct inventory *inventory, int child, const char *name) {

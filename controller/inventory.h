@@ -53,7 +53,11 @@ const struct resource_names *inventory_resources(const struct inventory *invento
 /* Takes over a child's zone label, zone map and capacity; its nodes are placed anew. */
 void inventory_child_set(struct inventory *inventory, int child, const struct childcluster *spec);
 
-/* Forgets a child: nodes, pods and all. */
+/* Forgets what a child was seen to hold, nodes and pods; what is declared of it and assigned to it
+ * stays: its connection broke, nothing more. */
+void inventory_child_forget(struct inventory *inventory, int child);
+
+/* Forgets a child: nodes, pods, assignments and all. */
 void inventory_child_drop(struct inventory *inventory, int child);
 
 /* A node came or changed, or with node NULL went. */

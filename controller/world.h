@@ -48,6 +48,7 @@ struct app {
     char *rebalance;    /* token of the annotation; NULL: none */
     json_t *status;     /* as the hub has it; NULL: none */
     int shape;          /* of the pod template, in the inventory; -1: it cannot be read */
+    bool respecified;   /* this reading of it has another spec than the one before */
     bool owed;          /* the last decision fell short: new room concerns it */
     int64_t settled_ms; /* since when every zone with the wanted template has been settled */
     char hash[RENDER_HASH_SIZE]; /* of the workload spec */

@@ -298,16 +298,14 @@ void world_child_start(struct world *world, struct child *child) {
     }
 }
 
-/* What the caches held is forgotten, in the inventory as well; cells with replicas stay frozen
- * until they are filled again. */
+/* What the caches held is forgotten, in the inventory as well, but for what Placements assign;
+ * cells with replicas stay frozen until they are filled again. */
 static void child_informers_stop(struct world *world, struct child *child) {
     for (int i = 0; i < CHILD_INFORMERS; i++) {
         informer_free(child->informers[i]);
         child->informers[i] = NULL;
     }
-    inventory_child_drop(world->inventory, child->index);
-    if (child->valid)
-        inventory_child_set(world->inventory, child->index, &child->spec);
+    inventory_child_forget(world->inventory, child->index);
 }
 
 void world_child_stop(struct world *world, struct child *child) {

@@ -85,6 +85,7 @@ static int app_read(struct feed *feed, const json_t *root, void **ret_object, st
     app->shape = -1;
     const struct app *before = world_app(feed->world, app->meta.key);
 
+    app->respecified = !before || before->meta.generation != app->meta.generation;
     /* What was found out of the app outlives this reading of it: a status write is one too. */
     if (before && strcmp(before->meta.uid, app->meta.uid) == 0) {
         app->owed = before->owed;
@@ -267,6 +268,16 @@ static bool is_observed(const struct app *app) {
                app->meta.generation;
 }
 
+/* What Placements assign is told anew when what they depend on came after them or changed: the app
+ * with its shape of pods, or the child. What is only reserved is not a Placement's. */
+static void assign_again(void *arg, struct app *app) {
+    struct world *world = arg;
+    const struct decision *decision = world_decision(world, app->meta.key);
+
+    if (decision && !app->meta.deleting && !inventory_is_reserved(world->inventory, app->meta.uid))
+        world_assign(world, app, decision);
+}
+
 static void app_told(struct world *world, enum store_change change, struct app *app) {
     struct err err = {0};
 
@@ -281,9 +292,12 @@ static void app_told(struct world *world, enum store_change change, struct app *
     }
     if (change == STORE_DELETE) {
         world_owe(world, app, false);
+        inventory_unassign(world->inventory, app->meta.uid);
         world_refusals_forget(world, app->meta.ns, app->meta.name);
     } else if (app->meta.deleting)
         world_deletion_note(world, app->meta.uid);
+    else if (app->respecified)
+        assign_again(world, app);
     if (change == STORE_DELETE || app->meta.deleting || !is_observed(app)) {
         world_wake(world, QUEUE_CAPACITY, "app", app->meta.ns, app->meta.name);
         world_wake(world, QUEUE_CAPACITY, "cells", app->meta.ns, app->meta.name);
@@ -365,6 +379,8 @@ static void child_told(struct world *world, enum store_change change, struct dec
     if (changed && child->valid) {
         child->kubeconfig_read_ms = 0;
         inventory_child_set(world->inventory, child->index, &child->spec);
+        if (is_new)
+            world_each_app(world, assign_again, world);
         world_wake_apps(world);
     }
     world_wake(world, QUEUE_CAPACITY, "child", NULL, child->meta.name);

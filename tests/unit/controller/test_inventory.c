@@ -567,15 +567,20 @@ static void assign_event(struct plain *plain) {
                      assigned->replicas);
 }
 
-static void child_drop(struct plain *plain, int child) {
-    inventory_child_drop(plain->inventory, child);
-    plain->children[child].set = false;
+static void child_forget(struct plain *plain, int child) {
+    inventory_child_forget(plain->inventory, child);
     for (int i = 0; i < NODES; i++)
         if (plain->nodes[i].child == child)
             plain->nodes[i].present = false;
     for (int i = 0; i < PODS; i++)
         if (plain->pods[i].child == child)
             plain->pods[i].used = false;
+}
+
+static void child_drop(struct plain *plain, int child) {
+    child_forget(plain, child);
+    inventory_child_drop(plain->inventory, child);
+    plain->children[child].set = false;
     for (int app = 0; app < APPS; app++)
         for (int zone = 0; zone < ZONES; zone++)
             plain->assigned[app][child][zone] = (struct plain_assignment){0};
@@ -585,8 +590,14 @@ static void child_event(struct plain *plain) {
     const int child = below(plain, CHILDREN);
     struct childcluster spec = {.zone_label = "zone"};
 
-    if (below(plain, 6) == 0) {
+    const int fate = below(plain, 6);
+
+    if (fate == 0) {
         child_drop(plain, child);
+        return;
+    }
+    if (fate == 1) {
+        child_forget(plain, child);
         return;
     }
     plain->children[child].set = true;
