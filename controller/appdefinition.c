@@ -334,6 +334,29 @@ static void reserve(struct pass *pass) {
     inventory_reserve(inventory, pass->app->meta.uid);
 }
 
+/* Replicas that no autoscaler found a node for are looked for elsewhere, and people are told. */
+static void overdue_tell(struct pass *pass) {
+    const struct app *app = pass->app;
+    char note[160];
+
+    if (!pass->placing.overdue)
+        return;
+    snprintf(note, sizeof note,
+             "%d pods waited for a node beyond their cluster's pendingDeadlineSeconds: placed "
+             "elsewhere or owed",
+             (int)pass->placing.overdue);
+    const struct plan_event event = {.kind = "AppDefinition",
+                                     .ns = (char *)app->meta.ns,
+                                     .name = (char *)app->meta.name,
+                                     .uid = (char *)app->meta.uid,
+                                     .warning = true,
+                                     .reason = "NoNodeInTime",
+                                     .action = "Place",
+                                     .note = note};
+
+    plan_event(pass->plan, &event);
+}
+
 static void decide(struct pass *pass) {
     struct app *app = pass->app;
     struct err err = {0};
@@ -349,8 +372,12 @@ static void decide(struct pass *pass) {
         app->fault = err;
         return;
     }
-    if (pass->placing.outcome == PLACING_DECIDED)
+    if (pass->placing.again_at_ms != INT64_MAX)
+        plan_again_at(pass->plan, pass->placing.again_at_ms);
+    if (pass->placing.outcome == PLACING_DECIDED) {
+        overdue_tell(pass);
         reserve(pass);
+    }
     world_owe(pass->world, app,
               pass->placing.shortfall > 0 || pass->placing.outcome == PLACING_REJECTED);
     if (pass->placing.outcome == PLACING_WAITS || pass->placing.outcome == PLACING_REJECTED) {

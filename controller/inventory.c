@@ -336,23 +336,31 @@ int inventory_cell_of(const struct inventory *inventory, int child, const char *
     return -1;
 }
 
-static struct presence *presence_get(struct inventory *inventory, const char *app_uid,
-                                     const char *zone, int child) {
+static struct presence *presence_find(const struct inventory *inventory, const char *app_uid,
+                                      const char *zone, int child) {
     struct presence_key key;
     struct presence *presence;
 
     memset(&key, 0, sizeof key);
     key = (struct presence_key){.app_uid = app_uid, .zone = zone, .child = child};
     HASH_FIND(hh, inventory->presences, &key, sizeof key, presence);
+    return presence;
+}
+
+static struct presence *presence_get(struct inventory *inventory, const char *app_uid,
+                                     const char *zone, int child) {
+    struct presence *presence = presence_find(inventory, app_uid, zone, child);
+
     if (presence)
         return presence;
     presence = str_alloc(1, sizeof *presence);
-    presence->key = key;
+    memset(&presence->key, 0, sizeof presence->key);
+    presence->key = (struct presence_key){.app_uid = app_uid, .zone = zone, .child = child};
     presence->shape = -1;
     presence->cell = inventory->stale ? -1 : inventory_cell_of(inventory, child, zone);
     names_hold(inventory->names, app_uid);
     names_hold(inventory->names, zone);
-    HASH_ADD(hh, inventory->presences, key, sizeof key, presence);
+    HASH_ADD(hh, inventory->presences, key, sizeof presence->key, presence);
     presence_list(inventory, presence);
     return presence;
 }
@@ -384,7 +392,8 @@ void inventory_presence_charge(struct inventory *inventory, struct presence *pre
     const int32_t beside = pods->count - charged;
 
     presence_hold(inventory, presence, charged, beside > pods->bound ? beside : pods->bound);
-    if (presence->assigned == 0 && pods->count == 0 && pods->leaving == 0)
+    if (presence->assigned == 0 && pods->count == 0 && pods->leaving == 0 &&
+        presence->barren_until_ms <= inventory->now_ms)
         presence_free(inventory, presence);
 }
 
@@ -418,6 +427,22 @@ static void pod_count(struct inventory *inventory, int child, const struct pod *
     inventory_presence_charge(inventory, presence);
 }
 
+/* A pod that got a node shows that more may: the others' time begins anew. */
+static void waiting_note(struct inventory *inventory, int child, const struct pod *before,
+                         const struct pod *after) {
+    const struct pod *pod = after ? after : before;
+    struct presence *presence = pod && pod->managed && pod->app_uid && pod->zone
+                                    ? presence_find(inventory, pod->app_uid, pod->zone, child)
+                                    : NULL;
+
+    if (!presence)
+        return;
+    if (presence->pods.count <= presence->pods.bound)
+        presence->waiting_ms = 0;
+    else if (!presence->waiting_ms || (after && after->node && !(before && before->node)))
+        presence->waiting_ms = inventory->now_ms;
+}
+
 void inventory_pod(struct inventory *inventory, int child, const struct pod *before,
                    const struct pod *after) {
     /* The new one first, so that what they share is not dropped and made again. */
@@ -425,6 +450,11 @@ void inventory_pod(struct inventory *inventory, int child, const struct pod *bef
         pod_count(inventory, child, after, 1);
     if (before)
         pod_count(inventory, child, before, -1);
+    waiting_note(inventory, child, before, after);
+}
+
+void inventory_clock(struct inventory *inventory, int64_t now_ms) {
+    inventory->now_ms = now_ms;
 }
 
 /* A shape lost its slot: what was charged as it is charged as the largest one instead. */
@@ -469,6 +499,8 @@ void inventory_assign(struct inventory *inventory, const char *app_uid, int chil
         if (presence->shape != shape)
             presence_hold(inventory, presence, 0, presence->committed);
         presence->shape = shape;
+        if (presence->waiting_ms)
+            presence->waiting_ms = inventory->now_ms;
         presence->assigned = replicas > 0 ? replicas : 0;
         inventory_presence_charge(inventory, presence);
     }
@@ -523,23 +555,40 @@ int32_t inventory_room(struct inventory *inventory, int shape, int at) {
     return room_of(&inventory->table, shape, at);
 }
 
-struct inventory_pods inventory_pods(const struct inventory *inventory, const char *app_uid,
-                                     int child, const char *zone) {
-    struct presence_key key;
-    struct presence *presence;
+static struct presence *presence_named(const struct inventory *inventory, const char *app_uid,
+                                       int child, const char *zone) {
+    const char *uid = names_find(inventory->names, app_uid, strlen(app_uid));
+    const char *name;
     char label[64];
 
     objectname_zone_label(zone, label);
-    memset(&key, 0, sizeof key);
-    key = (struct presence_key){
-        .app_uid = names_find(inventory->names, app_uid, strlen(app_uid)),
-        .zone = names_find(inventory->names, label, strlen(label)),
-        .child = child,
-    };
-    if (!key.app_uid || !key.zone)
-        return (struct inventory_pods){0};
-    HASH_FIND(hh, inventory->presences, &key, sizeof key, presence);
+    name = names_find(inventory->names, label, strlen(label));
+    return uid && name ? presence_find(inventory, uid, name, child) : NULL;
+}
+
+struct inventory_pods inventory_pods(const struct inventory *inventory, const char *app_uid,
+                                     int child, const char *zone) {
+    const struct presence *presence = presence_named(inventory, app_uid, child, zone);
+
     return presence ? presence->pods : (struct inventory_pods){0};
+}
+
+struct inventory_wait inventory_waiting(struct inventory *inventory, const char *app_uid, int child,
+                                        const char *zone, int64_t deadline_ms) {
+    struct presence *presence = presence_named(inventory, app_uid, child, zone);
+    struct inventory_wait wait = {.due_ms = INT64_MAX};
+
+    if (!presence)
+        return wait;
+    if (presence->waiting_ms && inventory->now_ms - presence->waiting_ms >= deadline_ms) {
+        wait.overdue = presence->pods.count - presence->pods.bound;
+        presence->barren_until_ms = inventory->now_ms + deadline_ms;
+    } else if (presence->waiting_ms) {
+        wait.due_ms = presence->waiting_ms + deadline_ms;
+    }
+    if (presence->barren_until_ms > inventory->now_ms)
+        wait.barren_until_ms = presence->barren_until_ms;
+    return wait;
 }
 
 int inventory_nodes(const struct inventory *inventory, int child) {

@@ -6,7 +6,7 @@
  * Rules:     unschedulable, not-ready and untolerated nodes give no room; a node without the zone
  *            label is in no cell; a terminal pod uses nothing; assigned pods that no node runs yet
  *            are charged (core/room.h).
- * Units:     replicas, milli-CPU, bytes.
+ * Units:     replicas, milli-CPU, bytes; monotonic milliseconds.
  * Limits:    ROOM_SHAPES_MAX shapes at once: the one unused for longest makes place.
  * Ownership: copies what it keeps; names are interned in the names handed in.
  * Threads:   control only.
@@ -39,6 +39,13 @@ struct inventory_pods {
     int32_t bound; /* to a node */
     int32_t ready;
     int32_t leaving; /* being deleted; not counted above */
+};
+
+/* How an app's pods in one cell wait for nodes. */
+struct inventory_wait {
+    int32_t overdue;         /* pods without a node, when none got one for the whole deadline */
+    int64_t due_ms;          /* when those that wait now will be overdue; INT64_MAX: never */
+    int64_t barren_until_ms; /* the cell gives this app no more room until then; 0: it does */
 };
 
 /* An empty inventory. Release with inventory_free(). */
@@ -99,6 +106,14 @@ int32_t inventory_room(struct inventory *inventory, int shape, int at);
 /* The app's pods in a cell; all zero when there are none. */
 struct inventory_pods inventory_pods(const struct inventory *inventory, const char *app_uid,
                                      int child, const char *zone);
+
+/* Time passes: how long pods have waited is counted by it. */
+void inventory_clock(struct inventory *inventory, int64_t now_ms);
+
+/* How the app's pods in a cell wait. The deadline counts from when a pod last got a node there, or
+ * replicas were last assigned. A cell where pods are overdue is barren for as long again. */
+struct inventory_wait inventory_waiting(struct inventory *inventory, const char *app_uid, int child,
+                                        const char *zone, int64_t deadline_ms);
 
 /* Number of nodes of a child. */
 int inventory_nodes(const struct inventory *inventory, int child);

@@ -42,6 +42,8 @@ struct presence {
     int cell;        /* -1: in none, or not known while stale */
     int32_t charged; /* what the totals below hold of it */
     int32_t committed;
+    int64_t waiting_ms;        /* since when pods wait and none gets a node; 0: none waits */
+    int64_t barren_until_ms;   /* 0: never was */
     struct presence *app_prev; /* of the same app */
     struct presence *app_next;
     UT_hash_handle hh;
@@ -86,6 +88,7 @@ struct inventory {
     int unsettled_count;
     struct inventory_node **changed_nodes; /* whose row in the table is old */
     int changed_count;
+    int64_t now_ms;
     bool stale; /* cells or slots are not those of the nodes: build anew */
 };
 

@@ -84,6 +84,42 @@ static int32_t cell_add(struct gathering *g, const char *zone, const struct chil
     return at;
 }
 
+/* Whether replicas of the app may leave their cell for a better one. */
+static bool movable(const struct app *app) {
+    return app->spec.kind != APPDEFINITION_STATEFULSET ||
+           json_array_size(json_object_get(app->spec.workload_spec, "volumeClaimTemplates")) == 0;
+}
+
+static struct inventory_wait waiting(const struct gathering *g, const struct child *child,
+                                     const char *zone) {
+    return inventory_waiting(world_inventory(g->world), g->app->meta.uid, child->index, zone,
+                             (int64_t)child->spec.pending_deadline_seconds * 1000);
+}
+
+/* Whether no node came to an elastic cell for pods of the app lately; asks to look again after. */
+static bool is_barren(struct gathering *g, const struct child *child, const char *zone) {
+    if (child->spec.capacity != CHILDCLUSTER_ELASTIC)
+        return false;
+    const int64_t until_ms = waiting(g, child, zone).barren_until_ms;
+
+    if (until_ms && until_ms < g->out->again_at_ms)
+        g->out->again_at_ms = until_ms;
+    return until_ms != 0;
+}
+
+/* How many of a cell's replicas are owed since their pods waited too long for a node. Replicas with
+ * volumes are not given up: which of them waits is not ours to choose. */
+static int32_t overdue_of(struct gathering *g, const struct child *child, const char *zone,
+                          int32_t replicas) {
+    if (child->spec.capacity != CHILDCLUSTER_ELASTIC || is_frozen(g, child) || !movable(g->app))
+        return 0;
+    const struct inventory_wait wait = waiting(g, child, zone);
+
+    if (wait.due_ms < g->out->again_at_ms)
+        g->out->again_at_ms = wait.due_ms;
+    return wait.overdue < replicas ? wait.overdue : replicas;
+}
+
 /* Cells that the inventory knows, with their room. Only the first cells may be among them already:
  * those that hold replicas. */
 static void gather_inventory(struct gathering *g) {
@@ -101,7 +137,8 @@ static void gather_inventory(struct gathering *g) {
 
         if (at < 0)
             at = cell_add(g, cells[i].zone, child);
-        g->rooms[at] = inventory_room(inventory, g->app->shape, i);
+        g->rooms[at] =
+            is_barren(g, child, cells[i].zone) ? 0 : inventory_room(inventory, g->app->shape, i);
     }
 }
 
@@ -133,9 +170,12 @@ static void gather_decision(struct gathering *g) {
             at = cell_add(g, cell->zone, child);
         if (at < 0)
             continue;
-        g->present[at] = cell->replicas;
+        const int32_t overdue = overdue_of(g, child, cell->zone, cell->replicas);
+
+        g->present[at] = cell->replicas - overdue;
         g->out->cells[at].slot = cell->slot;
-        g->kept += cell->replicas;
+        g->kept += cell->replicas - overdue;
+        g->out->overdue += overdue;
     }
 }
 
@@ -220,12 +260,6 @@ static void policy_hash(const struct gathering *g, char ret_hash[RENDER_HASH_SIZ
         json_object_set(all, "clusters", app->spec.cluster_selector);
     render_hash(all, ret_hash);
     json_decref(all);
-}
-
-/* Whether replicas of the app may leave their cell for a better one. */
-static bool movable(const struct app *app) {
-    return app->spec.kind != APPDEFINITION_STATEFULSET ||
-           json_array_size(json_object_get(app->spec.workload_spec, "volumeClaimTemplates")) == 0;
 }
 
 static bool same(const char *a, const char *b) {
@@ -385,7 +419,7 @@ static void slots_give(struct gathering *g) {
 static bool unchanged(const struct gathering *g) {
     const struct placing *out = g->out;
 
-    if (g->adopting || !same(g->decision->spec.input_hash, out->input_hash) ||
+    if (g->adopting || out->overdue || !same(g->decision->spec.input_hash, out->input_hash) ||
         (g->app->rebalance && !same(g->app->rebalance, g->decision->rebalanced)))
         return false;
     for (int32_t i = 0; i < out->cell_count; i++)
@@ -510,7 +544,7 @@ static int placing_make(struct gathering *g, struct err *err) {
 
 int placing_decide(struct world *world, const struct app *app, const struct decision *decision,
                    int64_t now_ms, struct placing *ret, struct err *err) {
-    struct placing out = {0};
+    struct placing out = {.again_at_ms = INT64_MAX};
     struct gathering g = {
         .world = world,
         .app = app,

@@ -2,7 +2,8 @@
  *
  * Gathers zones, cells and room, asks core/topology, and says what the Placement should be. Writes
  * nothing. A new decision is made only when replicas or policy changed, a rebalance was asked for,
- * or replicas are owed; a fault, a pod's death, other inventory or a restart changes nothing.
+ * or replicas are owed, as those are whose pods waited too long for a node in an elastic cell; a
+ * fault, a pod's death, other inventory or a restart changes nothing.
  * Ownership: placing_done() releases a result.
  */
 #ifndef BULKHEAD_CONTROLLER_PLACING_H
@@ -51,6 +52,8 @@ struct placing {
     enum topology_block block;
     bool beyond_cap;
     int32_t next_slot;
+    int32_t overdue;     /* of elastic cells: replicas that waited too long for a node */
+    int64_t again_at_ms; /* when a wait for nodes runs out; INT64_MAX: none does */
 };
 
 /* Decides. decision may be NULL: what the children run is then adopted. ERR_INVALID for an app that

@@ -98,6 +98,7 @@ static int64_t child_turn(struct world *world, struct child *child, int64_t now_
 int64_t world_turn(struct world *world, int64_t now_ms) {
     int64_t due_ms = INT64_MAX;
 
+    inventory_clock(world->inventory, now_ms);
     for (int i = 0; i < HUB_INFORMERS; i++) {
         const int64_t next_ms = informer_tick(world->informers[i], now_ms);
 

@@ -335,6 +335,52 @@ static void stateful_cells_have_ordinals_of_their_own(void **state) {
     until_ready("ledger", 8);
 }
 
+/* Two zones of ten nodes' room each, and a third that an autoscaler says it can fill. */
+static void pods_that_no_autoscaler_finds_a_node_for_are_owed(void **state) {
+    (void)state;
+    fabric_patch(&fabric, FABRIC_HUB, CHILDREN, NULL, "cls-a",
+                 "{\"spec\":{\"capacity\":{\"mode\":\"Elastic\",\"zones\":[{\"zone\":\"gz-3\","
+                 "\"max\":40}],\"pendingDeadlineSeconds\":300}}}");
+    fabric_run(&fabric, 2000);
+    fabric_app(&fabric, "checkout", 30,
+               "  topology: {zones: [gz-3, gz-4], minZones: 2, maxZonePercent: 67}\n");
+    fabric_run(&fabric, 4 * MINUTE);
+    /* gz-3 has nodes for 10 in each child; the autoscaler promised more and nothing comes. */
+    const int promised = assigned_to("checkout", "gz-3");
+
+    assert_in_range(promised, 11, 20);
+    assert_true(ready_of("checkout") < 30);
+    fabric_run(&fabric, 3 * MINUTE);
+    until_ready("checkout", 30);
+    assert_int_equal(assigned_to("checkout", "gz-3/cls-a"), 10);
+    /* It is left alone from then on: nothing goes back and forth. */
+    const uint64_t writes = fabric_writes(&fabric, 0) + fabric_writes(&fabric, 1);
+
+    fabric_run(&fabric, 30 * MINUTE);
+    assert_int_equal(fabric_writes(&fabric, 0) + fabric_writes(&fabric, 1), writes);
+}
+
+static void a_node_that_comes_in_time_keeps_pods_where_they_are(void **state) {
+    (void)state;
+    fabric_patch(&fabric, FABRIC_HUB, CHILDREN, NULL, "cls-a",
+                 "{\"spec\":{\"capacity\":{\"mode\":\"Elastic\",\"zones\":[{\"zone\":\"gz-3\","
+                 "\"max\":40}],\"pendingDeadlineSeconds\":300}}}");
+    fabric_run(&fabric, 2000);
+    fabric_app(&fabric, "checkout", 30,
+               "  topology: {zones: [gz-3, gz-4], minZones: 2, maxZonePercent: 67}\n");
+    fabric_run(&fabric, 4 * MINUTE);
+    char *before = fabric_placement(&fabric, "checkout");
+
+    fabric_node(&fabric, 0, "late", "gz-3", 40);
+    until_ready("checkout", 30);
+    fabric_run(&fabric, 20 * MINUTE);
+    char *after = fabric_placement(&fabric, "checkout");
+
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+}
+
 int main(void) {
 #define SCENARIO(test) cmocka_unit_test_setup_teardown(test, open_three, close_all)
     const struct CMUnitTest tests[] = {
@@ -348,6 +394,8 @@ int main(void) {
         SCENARIO(in_mode_observe_nothing_is_written),
         SCENARIO(C64_a_standby_writes_only_after_the_leader_is_gone),
         SCENARIO(C65_a_controller_that_stops_gives_the_lease_up),
+        SCENARIO(pods_that_no_autoscaler_finds_a_node_for_are_owed),
+        SCENARIO(a_node_that_comes_in_time_keeps_pods_where_they_are),
         SCENARIO(stateful_cells_have_ordinals_of_their_own),
     };
 
