@@ -38,6 +38,7 @@ struct manager {
     struct event_recorder *events;
     struct election *election; /* NULL: none */
     bool led;                  /* as of the last turn */
+    bool observed;             /* likewise: mode Observe */
     bool stopping;
     uint64_t reconciled;
     uint64_t failed;
@@ -63,7 +64,7 @@ static void target_changed(void *arg, int target, struct kube_client *client) {
 static bool may_write(void *arg) {
     const struct manager *manager = arg;
 
-    return !manager->options.observe && !manager->stopping &&
+    return !manager_observes(manager) && !manager->stopping &&
            manager_leads(manager, clock_mono_ms(manager->options.clock));
 }
 
@@ -305,6 +306,18 @@ static void leadership_follow(struct manager *manager, int64_t now_ms) {
         world_wake_apps(manager->world);
 }
 
+/* What was decided and not written while observing is decided anew, on what is so then. */
+static void mode_follow(struct manager *manager) {
+    const bool observes = manager_observes(manager);
+
+    if (observes == manager->observed)
+        return;
+    manager->observed = observes;
+    log_line(manager, observes ? "mode Observe: nothing is written" : "mode Act");
+    if (!observes)
+        world_wake_apps(manager->world);
+}
+
 static int64_t sooner(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
@@ -315,6 +328,8 @@ int64_t manager_turn(struct manager *manager, int64_t now_ms) {
     const char *key;
 
     leadership_follow(manager, now_ms);
+    if (world_synced(manager->world))
+        mode_follow(manager);
     if (manager->stopping && manager->election && dispatch_counts(manager->dispatch).in_flight == 0)
         election_release(manager->election);
     for (int i = 0; i < MANAGER_TURN_KEYS && world_synced(manager->world) &&
@@ -325,7 +340,8 @@ int64_t manager_turn(struct manager *manager, int64_t now_ms) {
         queue_done(manager->queue, key);
     }
     events_send(manager, now_ms);
-    due_ms = sooner(due_ms, event_due_ms(manager->events));
+    if (may_write(manager)) /* those that may not be sent must not keep the loop awake */
+        due_ms = sooner(due_ms, event_due_ms(manager->events));
     due_ms = sooner(due_ms, dispatch_turn(manager->dispatch, now_ms));
     int64_t queue_ms;
 
@@ -343,6 +359,14 @@ bool manager_leads(const struct manager *manager, int64_t now_ms) {
 }
 
 bool manager_observes(const struct manager *manager) {
+    switch (world_mode(manager->world)) {
+    case WORLD_MODE_ACT:
+        return false;
+    case WORLD_MODE_OBSERVE:
+        return true;
+    case WORLD_MODE_UNSAID:
+        break;
+    }
     return manager->options.observe;
 }
 

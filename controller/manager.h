@@ -22,7 +22,7 @@ struct manager_options {
     const struct clock *clock;
     struct random rng;
     const char *ns;       /* our namespace in the hub */
-    bool observe;         /* compute and explain, write nothing */
+    bool observe;         /* compute and explain, write nothing, unless world_mode() says more */
     const char *identity; /* who we are in the Lease; NULL: no election, we act at once */
     struct transport *hub;
     /* Opens a transport to a child; see world.h. */
@@ -59,7 +59,8 @@ bool manager_synced(const struct manager *manager);
 /* Whether this process may write: it leads, or there is no election. */
 bool manager_leads(const struct manager *manager, int64_t now_ms);
 
-/* Whether it computes and explains and writes nothing. */
+/* Whether it computes and explains and writes nothing, as of now: world_mode(), or else as it was
+ * started. */
 bool manager_observes(const struct manager *manager);
 
 /* Whether it led and lost: the caller ends the process without another turn. */

@@ -272,10 +272,23 @@ void world_deletion_note(struct world *world, const char *uid) {
     world->deletion_next = (world->deletion_next + 1) % DELETIONS_MAX;
 }
 
-bool world_deletions_held(struct world *world, int64_t now_ms) {
+/* A label of our own namespace in the hub: switches that a person may turn at run time. */
+static const char *switch_of(struct world *world, const char *label) {
     const struct space *ours = world_space(world, world->options.ns);
-    const char *word =
-        ours ? json_string_value(json_object_get(ours->labels, "bulkhead.dev/deletions")) : NULL;
+
+    return ours ? json_string_value(json_object_get(ours->labels, label)) : NULL;
+}
+
+enum world_mode world_mode(struct world *world) {
+    const char *word = switch_of(world, "bulkhead.dev/mode");
+
+    if (!word)
+        return WORLD_MODE_UNSAID;
+    return strcmp(word, "Act") == 0 ? WORLD_MODE_ACT : WORLD_MODE_OBSERVE;
+}
+
+bool world_deletions_held(struct world *world, int64_t now_ms) {
+    const char *word = switch_of(world, "bulkhead.dev/deletions");
     const size_t apps = store_count(informer_store(world->informers[HUB_APPS]));
     size_t recent = 0;
 

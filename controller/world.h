@@ -256,6 +256,11 @@ void world_refusal_set(struct world *world, const char *key, int target, const c
 /* The words, or NULL; borrowed until the next change. */
 const char *world_refusal(const struct world *world, const char *key, int target);
 
+/* What the label bulkhead.dev/mode on our namespace says: it outranks what we were started with,
+ * and a word that is neither Act nor Observe holds everything, since somebody meant something. */
+enum world_mode { WORLD_MODE_UNSAID, WORLD_MODE_ACT, WORLD_MODE_OBSERVE };
+enum world_mode world_mode(struct world *world);
+
 /* Whether so many apps vanished within five minutes, more than max(20, 10 %) of all, that deletion
  * is held; the label bulkhead.dev/deletions=confirmed on our namespace lets it go on. */
 bool world_deletions_held(struct world *world, int64_t now_ms);

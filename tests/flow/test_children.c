@@ -237,6 +237,45 @@ static void in_mode_observe_nothing_is_written(void **state) {
     until_ready("checkout", 12);
 }
 
+static void mode_set(const char *word) {
+    char patch[96];
+
+    snprintf(patch, sizeof patch, "{\"metadata\":{\"labels\":{\"bulkhead.dev/mode\":%s}}}", word);
+    fabric_patch(&fabric, FABRIC_HUB, "v1/namespaces", NULL, "bulkhead-system", patch);
+    fabric_run(&fabric, 1000);
+}
+
+/* The label outranks how the process was started; a word that is neither holds everything. */
+static void mode_is_switched_at_run_time(void **state) {
+    static const struct {
+        const char *word;
+        bool acts;
+    } rows[] = {{"\"Observe\"", false}, {"\"Act\"", true},  {"\"observe\"", false},
+                {"null", true},         {"\"Off\"", false}, {"null", true}};
+    int replicas = 6;
+
+    (void)state;
+    fabric_app(&fabric, "checkout", replicas, "");
+    until_ready("checkout", replicas);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char patch[64];
+
+        mode_set(rows[i].word);
+        const uint64_t hub = fabric_writes(&fabric, FABRIC_HUB);
+        const uint64_t children = fabric_writes(&fabric, 0) + fabric_writes(&fabric, 1);
+
+        snprintf(patch, sizeof patch, "{\"spec\":{\"replicas\":%d}}", ++replicas);
+        fabric_patch(&fabric, FABRIC_HUB, APPS, "retail", "checkout", patch);
+        if (rows[i].acts) {
+            until_ready("checkout", replicas);
+            continue;
+        }
+        fabric_run(&fabric, 5 * MINUTE);
+        assert_int_equal(fabric_writes(&fabric, FABRIC_HUB), hub);
+        assert_int_equal(fabric_writes(&fabric, 0) + fabric_writes(&fabric, 1), children);
+    }
+}
+
 static void C64_a_standby_writes_only_after_the_leader_is_gone(void **state) {
     (void)state;
     fabric_crash(&fabric);
@@ -392,6 +431,7 @@ int main(void) {
         SCENARIO(what_is_wrong_with_a_child_is_said_in_its_status),
         SCENARIO(a_childs_clock_that_is_off_changes_nothing),
         SCENARIO(in_mode_observe_nothing_is_written),
+        SCENARIO(mode_is_switched_at_run_time),
         SCENARIO(C64_a_standby_writes_only_after_the_leader_is_gone),
         SCENARIO(C65_a_controller_that_stops_gives_the_lease_up),
         SCENARIO(pods_that_no_autoscaler_finds_a_node_for_are_owed),
